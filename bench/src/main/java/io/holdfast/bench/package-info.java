@@ -1,0 +1,5 @@
+/** Side-by-side measurements. */
+@NullMarked
+package io.holdfast.bench;
+
+import org.jspecify.annotations.NullMarked;
