@@ -12,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** A server that was started by {@link ServerLaunch}; it ends with this process at the latest. */
 public final class ServerProcess implements AutoCloseable {
@@ -22,12 +23,14 @@ public final class ServerProcess implements AutoCloseable {
     private final int port;
     private final Path log;
     private final boolean dataKept;
+    private final @Nullable Path scratch;
 
-    ServerProcess(Process process, int port, Path log, boolean dataKept) {
+    ServerProcess(Process process, int port, Path log, boolean dataKept, @Nullable Path scratch) {
         this.process = process;
         this.port = port;
         this.log = log;
         this.dataKept = dataKept;
+        this.scratch = scratch;
     }
 
     /** The port on 127.0.0.1. */
@@ -69,13 +72,16 @@ public final class ServerProcess implements AutoCloseable {
         }
     }
 
-    /** Stops the server in the way that suits it: with care if its data is kept. */
+    /** Stops the server in the way that suits it: with care if its data is kept, and with its folder if it is not. */
     @Override
     public void close() {
         if (dataKept) {
             stop();
         } else {
             kill();
+        }
+        if (scratch != null) {
+            ScratchFolder.remove(scratch);
         }
     }
 
