@@ -19,6 +19,7 @@ public final class ServerProcess implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    // Signalled by its handle only: Process.destroy would also close the pipe, and the guard think that we are gone.
     private final Process process;
     private final int port;
     private final Path log;
@@ -60,13 +61,13 @@ public final class ServerProcess implements AutoCloseable {
 
     /** Ends the server at once, as {@code kill -9} does, and returns when it is gone. */
     public void kill() {
-        process.destroyForcibly();
+        process.toHandle().destroyForcibly();
         awaitGone();
     }
 
     /** Asks the server to write down what it holds and end; if it does not, it is killed. */
     public void stop() {
-        process.destroy();
+        process.toHandle().destroy();
         if (!awaitEnd(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
             kill();
         }
@@ -89,7 +90,7 @@ public final class ServerProcess implements AutoCloseable {
         try {
             return process.waitFor(time, unit);
         } catch (InterruptedException e) {
-            process.destroyForcibly();
+            process.toHandle().destroyForcibly();
             Thread.currentThread().interrupt();
             throw new HoldfastException(
                     Category.RETRY, "interrupted while the embedded Redis server started or ended", e);
