@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 
 /** Signals to processes that the test started, and to the test's own child from inside. */
 final class Signals {
@@ -41,19 +42,17 @@ final class Signals {
         }
     }
 
-    /**
-     * Sends a signal to this very process, from the calling thread. KILL does not return, and no other thread of the
-     * process does anything after it: unlike {@link Runtime#halt}, this does not wait for the threads to agree.
-     */
-    static void raise(String signal) {
-        try {
-            // sun.misc.Signal is the one way on Java 21; by name, since the compiler warns of it with no way to hush.
-            Class<?> type = Class.forName("sun.misc.Signal");
-            Object number = type.getConstructor(String.class).newInstance(signal);
-            type.getMethod("raise", type).invoke(null, number);
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError("this Java cannot raise SIG" + signal, e);
+    /** SIGKILL to this very process. The calling thread does nothing more; others may, for the moment it takes. */
+    static void killSelf() {
+        send("KILL", ProcessHandle.current().pid());
+        while (true) {
+            LockSupport.park();
         }
+    }
+
+    /** SIGSTOP to this very process; returns when somebody lets it go on. */
+    static void stallSelf() {
+        send("STOP", ProcessHandle.current().pid());
     }
 
     private static void send(String signal, long pid) {
