@@ -42,7 +42,7 @@ public enum Addressing {
         RANDOM.nextBytes(id);
         long millis = time.millis();
         for (int i = 0; i < 6; i++) {
-            id[i] = (byte) (millis >>> 8 * (5 - i));
+            id[i] = (byte) (millis >>> (8 * (5 - i)));
         }
         return ValueId.of(id);
     }

@@ -177,7 +177,7 @@ final class GraphScripts {
     record RootAnswer(String status, String version, byte[] target, String floor) {}
 
     RootAnswer root(
-            String name, String expected, String floor, byte[] target, String operation, @Nullable byte[] lease) {
+            String name, String expected, String floor, byte[] target, String operation, byte @Nullable [] lease) {
         Reply reply = call(
                 ROOT,
                 name.getBytes(UTF_8),

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ValueCache {
 
-    @Nullable
-    byte[] get(byte[] key);
+    /** The cached value, or null. */
+    byte @Nullable [] get(byte[] key);
 
     void put(byte[] key, byte[] value);
 }

@@ -104,7 +104,7 @@ final class ValueReader {
         for (int from = 0; from < ids.size(); from += MOST_IN_A_CALL) {
             List<ValueId> some = ids.subList(from, Math.min(ids.size(), from + MOST_IN_A_CALL));
             Reply reply = link().command(Command.HMGET, scripts.key("values"), raw(some));
-            List<@Nullable byte[]> values = reply.allBytes();
+            List<byte @Nullable []> values = reply.allBytes();
             for (int i = 0; i < some.size(); i++) {
                 ValueId id = some.get(i);
                 byte[] value = values.get(i);
@@ -130,9 +130,9 @@ final class ValueReader {
 
     Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
         Map<ValueId, List<ValueId>> found = new LinkedHashMap<>();
-        List<@Nullable byte[]> lists =
+        List<byte @Nullable []> lists =
                 link().command(Command.HMGET, scripts.key("edges"), raw(ids)).allBytes();
-        List<@Nullable byte[]> states =
+        List<byte @Nullable []> states =
                 link().command(Command.HMGET, scripts.key("counts"), raw(ids)).allBytes();
         for (int i = 0; i < ids.size(); i++) {
             byte[] list = lists.get(i);

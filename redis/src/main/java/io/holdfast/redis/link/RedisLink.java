@@ -173,8 +173,8 @@ public final class RedisLink implements AutoCloseable {
         List<Outcome> outcomes = pipeline(calls);
         for (int i = 0; i < outcomes.size(); i++) {
             Call call = calls.get(i);
-            if (outcomes.get(i).failure() instanceof HoldfastException e
-                    && e.getCause() instanceof JedisNoScriptException) {
+            HoldfastException failure = outcomes.get(i).failure();
+            if (failure != null && failure.getCause() instanceof JedisNoScriptException) {
                 outcomes.set(i, Outcome.of(() -> call(call)));
             }
         }
