@@ -31,8 +31,8 @@ public final class Cli {
     private final CommandLine commandLine;
     private final Console console;
 
-    /** The root is a {@link CommandGroup}. */
-    public Cli(CommandGroup root, Console console) {
+    /** The root is a {@link CommandGroup}, or the one {@link CliCommand} of a program that has no more. */
+    public Cli(Object root, Console console) {
         this.console = console;
         this.commandLine = commandLine(root);
         commandLine.setUsageHelpWidth(console.width());
@@ -44,7 +44,7 @@ public final class Cli {
     }
 
     /** The parsed shape of all commands; what completion and the tests of all commands look at. */
-    public static CommandLine commandLine(CommandGroup root) {
+    public static CommandLine commandLine(Object root) {
         return new CommandLine(root)
                 .registerConverter(Duration.class, refusing(Setting::parseDuration))
                 .registerConverter(ThingId.class, refusing(ThingId::parse))
@@ -120,7 +120,7 @@ public final class Cli {
     }
 
     private ExitCode print(Answer answer) {
-        if (console.json()) {
+        if (console.isJson()) {
             console.out().println(Json.text(answer.fields()));
         } else {
             answer.lines().forEach(console.out()::println);
@@ -135,10 +135,10 @@ public final class Cli {
         if (verbose) {
             thrown.printStackTrace(err);
         }
-        if (console.json()) {
+        if (console.isJson()) {
             console.out().println(Json.text(failure.json()));
         } else {
-            err.println(failure.line());
+            err.println(failure.line(commandLine.getCommandName()));
         }
         return failure.code();
     }

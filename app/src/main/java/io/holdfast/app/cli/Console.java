@@ -65,7 +65,8 @@ public final class Console {
         json = true;
     }
 
-    boolean json() {
+    /** Whether the answer goes out as JSON; for commands that show people something else beside it. */
+    public boolean isJson() {
         return json;
     }
 

@@ -104,8 +104,8 @@ record Failure(ExitCode code, String category, String message, String action) {
     }
 
     /** As people read it. */
-    String line() {
-        return "holdfast: " + message + "; " + action;
+    String line(String program) {
+        return program + ": " + message + "; " + action;
     }
 
     /** As programs read it. */

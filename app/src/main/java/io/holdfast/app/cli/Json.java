@@ -18,22 +18,22 @@ import java.util.Locale;
  */
 public final class Json {
 
+    private static final JsonSerializer<Double> DOUBLES = (value, type, context) -> value.isNaN() || value.isInfinite()
+            ? new JsonPrimitive(value.toString())
+            : new JsonPrimitive(new BigDecimal(number(value)));
+    private static final JsonSerializer<Enum<?>> WORDS = (value, type, context) -> new JsonPrimitive(word(value));
+    private static final JsonSerializer<Object> TEXTS = (value, type, context) -> new JsonPrimitive(plain(value));
+
     private static final Gson GSON = new GsonBuilder()
             .disableHtmlEscaping()
             .serializeNulls()
             .setPrettyPrinting()
-            .registerTypeAdapter(
-                    Double.class, (JsonSerializer<Double>) (value, type, context) -> value.isNaN() || value.isInfinite()
-                            ? new JsonPrimitive(value.toString())
-                            : new JsonPrimitive(new BigDecimal(number(value))))
-            .registerTypeHierarchyAdapter(
-                    Enum.class, (JsonSerializer<Enum<?>>) (value, type, context) -> new JsonPrimitive(word(value)))
-            .registerTypeAdapter(Duration.class, (JsonSerializer<Duration>)
-                    (value, type, context) -> new JsonPrimitive(plain(value)))
-            .registerTypeAdapter(
-                    Instant.class, (JsonSerializer<Instant>) (value, type, context) -> new JsonPrimitive(plain(value)))
-            .registerTypeHierarchyAdapter(
-                    Path.class, (JsonSerializer<Path>) (value, type, context) -> new JsonPrimitive(plain(value)))
+            .registerTypeAdapter(Double.class, DOUBLES)
+            .registerTypeAdapter(double.class, DOUBLES)
+            .registerTypeHierarchyAdapter(Enum.class, WORDS)
+            .registerTypeAdapter(Duration.class, TEXTS)
+            .registerTypeAdapter(Instant.class, TEXTS)
+            .registerTypeHierarchyAdapter(Path.class, TEXTS)
             .create();
 
     private Json() {}
