@@ -134,8 +134,8 @@ build() {
   rm -f "$launch_folder/stamp"
   printf '%s: building once, this takes a minute or two (log: %s)\n' "$program" "$log" >&2
   local folder=target/build-of-$module_to_launch status=0
-  JAVA_HOME=$java_home mvn -B -ntp -f "$root/pom.xml" -pl "$module_to_launch" -am -Dquick -Dmaven.test.skip=true \
-    -Djacoco.skip=true -Dbuild.folder="$folder" package dependency:build-classpath -DincludeScope=runtime \
+  JAVA_HOME=$java_home mvn -B -ntp -f "$root/pom.xml" -pl "$module_to_launch" -am -Dquick -Dcompiler.strictness=-nowarn \
+    -Dmaven.test.skip=true -Djacoco.skip=true -Dbuild.folder="$folder" package dependency:build-classpath -DincludeScope=runtime \
     -Dmdep.outputFile="$launch_folder/dependencies" >"$log" 2>&1 9>&- &
   local maven=$!
   trap 'kill "$maven" 2>/dev/null; exit 130' INT TERM
@@ -168,7 +168,7 @@ explain_failure() {
   if ! has_room || grep -q 'No space left on device' "$1"; then
     fail 1 FULL "no space left for the build in $launch_folder" "make some room (about 200 MB) and run it again"
   fi
-  if grep -qE 'Could not (transfer|resolve)|UnknownHost|Connection refused|PluginResolutionException' "$1"; then
+  if grep -qE 'Could not transfer|Unknown host|UnknownHost|Connection refused|timed out|unreachable|offline mode' "$1"; then
     fail 4 RETRY "the build cannot download what it needs (log: $1)" \
       "check the network and Maven's settings, then run it again"
   fi

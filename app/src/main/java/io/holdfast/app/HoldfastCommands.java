@@ -1,6 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.app.cli.CommandGroup;
+import io.holdfast.app.doctor.DoctorCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -14,11 +15,13 @@ import picocli.CommandLine.Option;
         name = "holdfast",
         description = "Decides when shared data may be deleted.",
         subcommands = {
+            DoctorCommand.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,
         footer = {
-            "  holdfast completion > holdfast.bash",
+            "  holdfast doctor",
+            "  holdfast doctor --redis redis://localhost:6379",
             "",
             "Exit codes: 0 ok, 1 a finding, 2 usage, 3 not found, 4 unreachable, 5 corrupt, 70 a bug of ours.",
         })

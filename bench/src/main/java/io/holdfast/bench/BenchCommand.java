@@ -53,8 +53,14 @@ public final class BenchCommand extends CliCommand {
     @Option(names = "--json-file", hidden = true)
     private @Nullable Path jsonFile;
 
+    private final List<Suite> suites;
+
+    BenchCommand(List<Suite> suites) {
+        this.suites = suites;
+    }
+
     public static void main(String[] args) {
-        System.exit(new Cli(new BenchCommand(), Console.ofProcess())
+        System.exit(new Cli(new BenchCommand(SUITES), Console.ofProcess())
                 .run(arguments(args))
                 .code());
     }
@@ -68,12 +74,12 @@ public final class BenchCommand extends CliCommand {
 
     @Override
     protected Answer run(Console console) throws Exception {
-        Suite chosen = SUITES.stream()
+        Suite chosen = suites.stream()
                 .filter(candidate -> candidate.name().equals(suite))
                 .findFirst()
                 .orElseThrow(() -> HoldfastException.misuse(
                         "unknown suite '" + suite + "'",
-                        "use one of " + SUITES.stream().map(Suite::name).collect(Collectors.joining(", "))));
+                        "use one of " + suites.stream().map(Suite::name).collect(Collectors.joining(", "))));
         if (jsonFile != null) {
             Files.writeString(jsonFile, ""); // a path that cannot be written is refused before the work, not after it
         }

@@ -1,5 +1,6 @@
 package io.holdfast.app.cli;
 
+import io.holdfast.HoldfastException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,24 +14,30 @@ import org.jspecify.annotations.Nullable;
 public final class Answer {
 
     private final ExitCode code;
+    private final @Nullable Throwable cause;
     private final List<String> lines = new ArrayList<>();
     private final Map<String, @Nullable Object> fields = new LinkedHashMap<>();
 
-    private Answer(ExitCode code) {
+    private Answer(ExitCode code, @Nullable Throwable cause) {
         this.code = code;
+        this.cause = cause;
     }
 
     public static Answer ok() {
-        return new Answer(ExitCode.OK);
+        return new Answer(ExitCode.OK, null);
     }
 
     /** The work was done and something is wrong: exit code 1. */
     public static Answer finding() {
-        return new Answer(ExitCode.FINDING);
+        return new Answer(ExitCode.FINDING, null);
     }
 
-    public static Answer of(ExitCode code) {
-        return new Answer(code);
+    /**
+     * The work failed after some of it was done, and the lines tell so. Programs get the failure as the field {@code
+     * error}, the exit code is that of its category, {@code --verbose} shows its stack trace.
+     */
+    public static Answer failed(HoldfastException cause) {
+        return new Answer(ExitCode.of(cause.category()), cause);
     }
 
     /** For people only. */
@@ -55,6 +62,11 @@ public final class Answer {
 
     public ExitCode code() {
         return code;
+    }
+
+    @Nullable
+    Throwable cause() {
+        return cause;
     }
 
     List<String> lines() {

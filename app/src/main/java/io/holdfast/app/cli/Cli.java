@@ -3,11 +3,13 @@ package io.holdfast.app.cli;
 import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.ThingId;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.ITypeConverter;
@@ -30,6 +32,7 @@ public final class Cli {
 
     private final CommandLine commandLine;
     private final Console console;
+    private boolean verbose;
 
     /** The root is a {@link CommandGroup}, or the one {@link CliCommand} of a program that has no more. */
     public Cli(Object root, Console console) {
@@ -68,7 +71,7 @@ public final class Cli {
 
     /** Never throws, never exits. */
     public ExitCode run(String... args) {
-        boolean verbose = hasFlag(args, "--verbose");
+        verbose = hasFlag(args, "--verbose");
         if (hasFlag(args, "--json")) {
             console.useJson();
         }
@@ -77,7 +80,7 @@ public final class Cli {
         try {
             code = dispatch(args);
         } catch (Throwable failure) {
-            code = report(failure, verbose);
+            code = report(failure);
         }
         console.out().flush();
         console.err().flush();
@@ -120,26 +123,34 @@ public final class Cli {
     }
 
     private ExitCode print(Answer answer) {
+        Map<String, @Nullable Object> fields = new LinkedHashMap<>(answer.fields());
+        if (answer.cause() != null) {
+            fields.putAll(Failure.of(answer.cause()).json());
+            traceIfVerbose(answer.cause());
+        }
         if (console.isJson()) {
-            console.out().println(Json.text(answer.fields()));
+            console.out().println(Json.text(fields));
         } else {
             answer.lines().forEach(console.out()::println);
         }
         return answer.code();
     }
 
-    private ExitCode report(Throwable thrown, boolean verbose) {
+    private ExitCode report(Throwable thrown) {
         Failure failure = Failure.of(thrown);
         console.out().flush();
-        PrintWriter err = console.err();
-        if (verbose) {
-            thrown.printStackTrace(err);
-        }
+        traceIfVerbose(thrown);
         if (console.isJson()) {
             console.out().println(Json.text(failure.json()));
         } else {
-            err.println(failure.line(commandLine.getCommandName()));
+            console.err().println(failure.line(commandLine.getCommandName()));
         }
         return failure.code();
+    }
+
+    private void traceIfVerbose(Throwable thrown) {
+        if (verbose) {
+            thrown.printStackTrace(console.err());
+        }
     }
 }

@@ -100,7 +100,7 @@ record Failure(ExitCode code, String category, String message, String action) {
     }
 
     private static String oneLine(String text) {
-        return text.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
+        return text.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ").replaceAll("\\.$", "");
     }
 
     /** As people read it. */

@@ -1,7 +1,6 @@
 package io.holdfast.app.cli;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -59,14 +58,15 @@ public final class Table {
         int count = columns.size();
         int[] widths = new int[count];
         boolean[] numbers = new boolean[count];
-        Arrays.fill(numbers, true);
         for (int column = 0; column < count; column++) {
             widths[column] = title(columns.get(column)).length();
             for (List<@Nullable Object> row : rows) {
                 Object cell = row.get(column);
                 widths[column] = Math.max(widths[column], text(cell).length());
-                numbers[column] &= cell == null || cell instanceof Number;
             }
+            int at = column;
+            numbers[column] = rows.stream().map(row -> row.get(at)).anyMatch(Number.class::isInstance)
+                    && rows.stream().map(row -> row.get(at)).allMatch(cell -> cell == null || cell instanceof Number);
         }
         List<String> lines = new ArrayList<>();
         lines.add(line(columns.stream().map(Table::title).toList(), widths, numbers));
