@@ -99,7 +99,7 @@ public final class BenchCommand extends CliCommand {
 
     private Answer answer(Console console, Outcome outcome) {
         Table table =
-                Table.of("name", "unit", "better", "holdfast", "baseline", "baselineName", "ratio", "goal", "met");
+                Table.of("name", "unit", "direction", "holdfast", "baseline", "baselineName", "ratio", "goal", "met");
         for (Row row : outcome.rows()) {
             table.row(
                     row.name(),

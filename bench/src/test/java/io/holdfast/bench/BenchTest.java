@@ -100,10 +100,10 @@ class BenchTest {
         assertThat(run("sample")).isEqualTo(ExitCode.OK);
         assertThat(out.toString().lines())
                 .containsExactly(
-                        "NAME    UNIT  BETTER  HOLDFAST  BASELINE  BASELINE NAME  RATIO  GOAL  MET",
-                        "put     us    lower         20        40  peer             0.5     -  -",
-                        "get     1/s   higher       100       200  peer             0.5     1  no",
-                        "memory  B     lower         77         -  -                  -     -  -");
+                        "NAME    UNIT  DIRECTION  HOLDFAST  BASELINE  BASELINE NAME  RATIO  GOAL  MET",
+                        "put     us    lower            20        40  peer             0.5     -  -",
+                        "get     1/s   higher          100       200  peer             0.5     1  no",
+                        "memory  B     lower            77         -  -                  -     -  -");
         assertThat(err.toString()).contains("measuring");
     }
 

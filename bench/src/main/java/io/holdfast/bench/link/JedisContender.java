@@ -1,7 +1,6 @@
 package io.holdfast.bench.link;
 
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import redis.clients.jedis.AbstractPipeline;
@@ -12,9 +11,9 @@ import redis.clients.jedis.RedisClient;
 final class JedisContender implements LinkContender {
 
     private final RedisClient client;
-    private byte[] digest = {};
+    private final byte[] digest;
 
-    JedisContender(URI server, int connections) {
+    JedisContender(URI server, int connections, byte[] script) {
         ConnectionPoolConfig pool = new ConnectionPoolConfig();
         pool.setMaxTotal(connections);
         pool.setMaxIdle(connections);
@@ -23,16 +22,12 @@ final class JedisContender implements LinkContender {
                 .hostAndPort(server.getHost(), server.getPort())
                 .poolConfig(pool)
                 .build();
+        digest = client.scriptLoad(script, new byte[0]);
     }
 
     @Override
     public String name() {
         return "jedis";
-    }
-
-    @Override
-    public void load(String script) {
-        digest = client.scriptLoad(script).getBytes(StandardCharsets.US_ASCII);
     }
 
     @Override

@@ -17,23 +17,19 @@ final class LettuceContender implements LinkContender {
     private final RedisClient client;
     private final StatefulRedisConnection<byte[], byte[]> shared;
     private final StatefulRedisConnection<byte[], byte[]> batching;
-    private String digest = "";
+    private final String digest;
 
-    LettuceContender(URI server) {
+    LettuceContender(URI server, byte[] script) {
         client = RedisClient.create(server.toString());
         shared = client.connect(ByteArrayCodec.INSTANCE);
         batching = client.connect(ByteArrayCodec.INSTANCE);
+        digest = shared.sync().scriptLoad(script);
         batching.setAutoFlushCommands(false);
     }
 
     @Override
     public String name() {
         return "lettuce";
-    }
-
-    @Override
-    public void load(String script) {
-        digest = shared.sync().scriptLoad(script);
     }
 
     @Override

@@ -7,9 +7,6 @@ interface LinkContender extends AutoCloseable {
 
     String name();
 
-    /** Loads the script that the other calls use. */
-    void load(String script);
-
     /** One call; returns when the reply is there. Called by many virtual threads at once. */
     Object call(byte[] key, List<byte[]> arguments);
 

@@ -3,10 +3,13 @@ package io.holdfast.bench.link;
 import io.holdfast.bench.Contest;
 import io.holdfast.bench.Measurement;
 import io.holdfast.bench.Meter;
+import io.holdfast.bench.Row;
+import io.holdfast.bench.Row.Direction;
 import io.holdfast.bench.Run;
 import io.holdfast.bench.ServerCpu;
 import io.holdfast.bench.Suite;
 import io.holdfast.embedded.EmbeddedRedis;
+import io.holdfast.redis.link.Script;
 import io.holdfast.spi.EmbeddedStore;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -17,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 
 /**
  * A script call of the product's size by each client: alone, from many virtual threads, in batches, and with many
@@ -31,23 +35,8 @@ public final class LinkSuite implements Suite {
     private static final int WIDE_ARGUMENT_BYTES = 16;
     private static final int POOL = 32;
 
-    private static final String SCRIPT = """
-        #!lua
-        -- KEYS: 1 a hash.  ARGV: 1 operation, 2 incarnation, 3 sequence, 4.. data.  Reply: {state, highest, count}
-        local highest = redis.call('HGET', KEYS[1], ARGV[2])
-        if highest and tonumber(highest) > tonumber(ARGV[3]) then
-          return {'STALE', highest, 0}
-        end
-        local bytes = 0
-        for i = 4, #ARGV do
-          bytes = bytes + #ARGV[i]
-        end
-        if bytes == 0 then
-          return {'EMPTY', ARGV[3], 0}
-        end
-        redis.call('HSET', KEYS[1], ARGV[2], ARGV[3], ARGV[1], bytes)
-        return {'OK', ARGV[3], #ARGV - 3}
-        """;
+    private static final Script SCRIPT = Script.load(
+            LinkSuite.class, "link.lua", "meta", "operation incarnation sequence data…", "state highest count");
 
     @Override
     public String name() {
@@ -66,7 +55,6 @@ public final class LinkSuite implements Suite {
             Meter meter = Meter.with(cpu);
             List<LinkContender> contenders = contenders(server.uri());
             try {
-                contenders.forEach(contender -> contender.load(SCRIPT));
                 for (int callers : new int[] {1, 16, 256}) {
                     roundTrips(run, meter, contenders, callers);
                 }
@@ -79,7 +67,11 @@ public final class LinkSuite implements Suite {
     }
 
     static List<LinkContender> contenders(URI server) {
-        return List.of(new LettuceContender(server), new JedisContender(server, POOL));
+        byte[] source = SCRIPT.source();
+        return List.of(
+                new HoldfastContender(server, POOL, SCRIPT),
+                new JedisContender(server, POOL, source),
+                new LettuceContender(server, source));
     }
 
     private static void roundTrips(Run run, Meter meter, List<LinkContender> contenders, int callers) throws Exception {
@@ -88,7 +80,6 @@ public final class LinkSuite implements Suite {
         compare(
                 run,
                 callers + (callers == 1 ? " caller" : " callers"),
-                "call",
                 contenders,
                 contender -> () -> meter.measure(calls, () -> callFromMany(contender, arguments, callers, calls)));
     }
@@ -122,7 +113,6 @@ public final class LinkSuite implements Suite {
         compare(
                 run,
                 "batch of 100 calls, 2 KiB each",
-                "call",
                 contenders,
                 contender -> () -> meter.measure((long) batches * BATCH, () -> {
                     for (int i = 0; i < batches; i++) {
@@ -138,7 +128,6 @@ public final class LinkSuite implements Suite {
         compare(
                 run,
                 "one call with 1,000 ids",
-                "call",
                 contenders,
                 contender -> () -> meter.measure(calls, () -> {
                     for (int i = 0; i < calls; i++) {
@@ -148,26 +137,28 @@ public final class LinkSuite implements Suite {
     }
 
     private static void compare(
-            Run run,
-            String what,
-            String operation,
-            List<LinkContender> contenders,
-            Function<LinkContender, Contest.Contender> measuring)
+            Run run, String what, List<LinkContender> contenders, Function<LinkContender, Contest.Contender> measuring)
             throws Exception {
+        run.note(what);
         Contest contest = new Contest();
         contenders.forEach(contender -> contest.add(contender.name(), measuring.apply(contender)));
         Contest.Results results = contest.run(run.size(7, 3));
-        for (LinkContender contender : contenders) {
-            String name = contender.name();
-            run.note("%-32s %-9s wall %8.2f us  server CPU %7.2f us  client CPU %7.2f us per %s"
-                    .formatted(
-                            what,
-                            name,
-                            results.median(name, Measurement::wallMicros),
-                            results.median(name, Measurement::serverMicros),
-                            results.median(name, Measurement::clientMicros),
-                            operation));
+        for (String peer : List.of("jedis", "lettuce")) {
+            row(run, what + ": wall", results, peer, Measurement::wallMicros);
+            row(run, what + ": server CPU", results, peer, Measurement::serverMicros);
+            row(run, what + ": client CPU", results, peer, Measurement::clientMicros);
         }
+    }
+
+    private static void row(
+            Run run, String name, Contest.Results results, String peer, ToDoubleFunction<Measurement> figure) {
+        run.row(Row.compared(
+                name,
+                "us/call",
+                Direction.LOWER,
+                results.median("holdfast", figure),
+                results.median(peer, figure),
+                peer));
     }
 
     /** Operation, incarnation, sequence, and data. */
