@@ -66,20 +66,23 @@ public final class RedisLink implements AutoCloseable {
 
     /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
     public static RedisLink connect(Settings settings) {
-        RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
-        UnifiedJedis client;
-        try {
-            client = open(uri, settings);
-        } catch (JedisException e) {
-            throw RedisFailures.of("connecting to " + uri, e);
-        }
-        RedisLink link = new RedisLink(client, true, uri.toString());
+        RedisLink link = inspect(settings);
         try {
             link.checkServers();
             return link;
         } catch (RuntimeException e) {
             link.close();
             throw e;
+        }
+    }
+
+    /** The same without refusing any server, for tools that say what is wrong with one. */
+    public static RedisLink inspect(Settings settings) {
+        RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
+        try {
+            return new RedisLink(open(uri, settings), true, uri.toString());
+        } catch (JedisException e) {
+            throw RedisFailures.of("connecting to " + uri, e);
         }
     }
 
