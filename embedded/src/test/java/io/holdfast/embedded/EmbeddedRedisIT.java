@@ -13,12 +13,16 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -106,6 +110,32 @@ final class EmbeddedRedisIT {
         } catch (Exception e) {
             throw new AssertionError(e);
         }
+    }
+
+    @Test
+    void aFolderThatIsLockedByAnotherProcessIsRefused() throws Exception {
+        try (var lockFile = FileChannel.open(
+                        folder.resolve("holdfast.lock"), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+                var lock = lockFile.lock()) {
+            assertThat(lock.isValid()).isTrue();
+            assertThat(catchThrowableOfType(HoldfastException.class, () -> store.start(folder)))
+                    .hasMessageContaining("is in use");
+        }
+        store.start(folder).close();
+    }
+
+    @Test
+    void theServerOfAKilledJvmIsAwaitedBeforeItsFolderIsUsed() throws Exception {
+        Process predecessor = new ProcessBuilder("/bin/sleep", "600").start();
+        long started = predecessor.info().startInstant().orElseThrow().toEpochMilli();
+        Files.writeString(folder.resolve("holdfast.lock"), predecessor.pid() + " " + started);
+        var successor =
+                CompletableFuture.supplyAsync(() -> store.start(folder), Executors.newVirtualThreadPerTaskExecutor());
+        await("it waits").during(Duration.ofMillis(200)).until(() -> !successor.isDone());
+
+        predecessor.destroyForcibly();
+
+        successor.get(20, TimeUnit.SECONDS).close();
     }
 
     @Test
