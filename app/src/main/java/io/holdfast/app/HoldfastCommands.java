@@ -2,6 +2,8 @@ package io.holdfast.app;
 
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
+import io.holdfast.app.graph.GraphCommand;
+import io.holdfast.app.why.WhyCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -15,6 +17,8 @@ import picocli.CommandLine.Option;
         name = "holdfast",
         description = "Decides when shared data may be deleted.",
         subcommands = {
+            GraphCommand.class,
+            WhyCommand.class,
             DoctorCommand.class,
             CompletionCommand.class,
         },

@@ -84,6 +84,7 @@ public final class ValueGraph implements AutoCloseable {
     private final ValueReader reader;
     private final InspectionScripts inspectionScripts;
     private final Set<GraphWriter> writers = ConcurrentHashMap.newKeySet();
+    private volatile boolean destroyed;
 
     private ValueGraph(Client client, String name, @Nullable ValueCache cache) {
         this.client = client;
@@ -254,7 +255,13 @@ public final class ValueGraph implements AutoCloseable {
      */
     public void destroy() {
         inspectionScripts.destroy(incarnation);
+        destroyed = true;
         close();
+    }
+
+    /** Whether this process has destroyed the graph. */
+    public boolean isDestroyed() {
+        return destroyed;
     }
 
     /** How the ids of the named graph are made; empty if there is no such graph. Makes none. */
@@ -309,6 +316,7 @@ public final class ValueGraph implements AutoCloseable {
                     target);
             serverClock.heard(taken.serverMillis());
             if (taken.status().equals("OK")) {
+                lease.bornAt(taken.born());
                 lease.renewedFrom(sent);
                 return taken.target();
             }

@@ -203,13 +203,13 @@ final class WhyWalk {
     private Why.Holder lease(byte[] lease) {
         byte[] info = command(Command.HGET, "lease-info", lease).bytesOrNull();
         Reply deadline = command(Command.ZSCORE, "leases", lease);
-        String[] fields = info == null ? new String[0] : new String(info, StandardCharsets.ISO_8859_1).split(";", 6);
-        String what = fields.length < 5
+        String[] fields = info == null ? new String[0] : new String(info, StandardCharsets.ISO_8859_1).split(";", 7);
+        String what = fields.length < 7
                 ? "a lease that has ended and is being released"
                 : switch (fields[3]) {
-                    case "w" -> "writer " + fields[4];
-                    case "s" -> "snapshot of " + fields[4];
-                    default -> "hold of " + fields[4];
+                    case "w" -> "writer " + fields[5];
+                    case "s" -> "snapshot of " + fields[5];
+                    default -> "hold of " + fields[5];
                 };
         return new Why.Holder(
                 what,
