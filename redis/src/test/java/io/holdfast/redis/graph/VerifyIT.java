@@ -60,6 +60,7 @@ class VerifyIT {
                 GraphFixture.with(GraphSettings.SNAPSHOT_LEASE, Duration.ofMinutes(5))
                         .set(GraphSettings.WRITER_LEASE, Duration.ofMinutes(5)));
         graph = fixture.graph;
+        build();
     }
 
     @AfterEach
@@ -95,7 +96,6 @@ class VerifyIT {
 
     @Test
     void soundGraphHasNoFindings() {
-        build();
         VerifyReport report = verify();
         assertThat(report.findings()).isEmpty();
         assertThat(report.isSound()).isTrue();
@@ -108,7 +108,6 @@ class VerifyIT {
 
     @Test
     void graphThatIsHalfReclaimedHasNoFindings() {
-        build();
         buildTree(graph, "wide", 5, 6);
         graph.root("wide").drop();
         graph.root("large").drop();
@@ -123,7 +122,6 @@ class VerifyIT {
     @ParameterizedTest
     @EnumSource(Kind.class)
     void everyKindOfDefectIsFoundAndMendedIfItCanBe(Kind kind) {
-        build();
         plant(kind);
         VerifyReport found = verify();
         assertThat(found.counts()).as(() -> found.findings().toString()).containsKey(kind);
@@ -198,7 +196,6 @@ class VerifyIT {
 
     @Test
     void lostValueThatIsHeldKeepsItsChildren() {
-        build();
         ValueId inner = graph.children(top).getFirst();
         redis.hdel(GraphFixture.key("values"), inner.raw());
         RepairReport repair = graph.inspect().repair(true, GraphProgress.NONE);
@@ -211,7 +208,6 @@ class VerifyIT {
 
     @Test
     void whatChangesMeanwhileIsNotJudged() {
-        build();
         AtomicBoolean done = new AtomicBoolean();
         VerifyReport report = graph.inspect().verify((phase, at, total) -> {
             if (phase.equals("edges") && done.compareAndSet(false, true)) {
@@ -228,7 +224,6 @@ class VerifyIT {
 
     @Test
     void largeValueThatDrainsMeanwhileIsNotJudged() {
-        build();
         graph.root("large").drop();
         for (String first : List.of("values", "counts", "edges", "roots")) {
             AtomicBoolean done = new AtomicBoolean();
@@ -244,7 +239,6 @@ class VerifyIT {
 
     @Test
     void repairLeavesAloneWhatChangedAfterItWasSeen() {
-        build();
         redis.hset(GraphFixture.key("counts"), leaf.raw(), bytes("7"));
         InspectionScripts scripts = graph.inspectionScripts();
         RepairReport report = new Verifier(scripts, "docs", 16, fixture.client.time(), GraphProgress.NONE)
@@ -260,7 +254,6 @@ class VerifyIT {
 
     @Test
     void onlyOneVerifyRunsAndOneThatDiedIsOverAtItsDeadline() {
-        build();
         VerifySession.begin(graph.inspectionScripts(), "docs", note -> {});
         assertThatThrownBy(this::verify)
                 .isInstanceOfSatisfying(
@@ -276,7 +269,6 @@ class VerifyIT {
 
     @Test
     void moreChangesThanCanBeNotedVoidTheVerdict() {
-        build();
         redis.hset(GraphFixture.key("counts"), top.raw(), bytes("7"));
         AtomicBoolean done = new AtomicBoolean();
         VerifyReport report = graph.inspect().verify((phase, at, total) -> {
@@ -297,7 +289,6 @@ class VerifyIT {
 
     @Test
     void replacedServerVoidsTheVerdict() {
-        build();
         VerifySession session = VerifySession.begin(graph.inspectionScripts(), "docs", note -> {});
         redis.hdel(GraphFixture.key("meta"), bytes("verify")); // as in an earlier state of the store
         session.fetchAll();
