@@ -10,6 +10,7 @@ import io.holdfast.redis.Holdfast;
 import io.holdfast.slab.planted.SlabWithALibrary;
 import io.holdfast.sweep.planted.SweepThatKnowsRedis;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,9 +29,7 @@ class ArchitectureTest {
     }
 
     private static ArchRule rule(String name) {
-        ArchRule rule = RULES.get(name);
-        assertThat(rule).as(name).isNotNull();
-        return rule;
+        return Objects.requireNonNull(RULES.get(name), name);
     }
 
     @ParameterizedTest
