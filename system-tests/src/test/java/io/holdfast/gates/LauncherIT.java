@@ -103,7 +103,7 @@ class LauncherIT {
         write("core/core.jar", "jar");
         Path tools = Files.createDirectories(folder.resolve("tools"));
         for (String tool : TOOLS) {
-            Files.createSymbolicLink(tools.resolve(tool), which(tool));
+            executable(tools.resolve(tool), "#!/bin/sh\nexec " + which(tool) + " \"$@\"\n");
         }
         executable(tools.resolve("mvn"), MAVEN);
         jdk("jdk-17", "17.0.9");
