@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.slab.planted.SlabWithALibrary;
@@ -20,9 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ArchitectureTest {
 
     private static final Map<String, ArchRule> RULES = Architecture.rules();
-    private static final JavaClasses PRODUCT = new ClassFileImporter()
-            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-            .importPackages("io.holdfast");
+    private static final JavaClasses PRODUCT = Product.CLASSES;
 
     static Stream<String> rules() {
         return RULES.keySet().stream();
