@@ -43,8 +43,9 @@ final class Snippets {
             import java.nio.file.*;
             import java.util.*;
             @SuppressWarnings("unused")
-            class Snippet extends io.holdfast.gates.SnippetWorld {
-                void run() throws Exception {
+            public class Snippet extends io.holdfast.gates.SnippetWorld {
+                @Override
+                public void run() throws Exception {
             %s
                 }
             }
