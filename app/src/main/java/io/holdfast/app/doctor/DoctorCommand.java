@@ -49,8 +49,9 @@ public final class DoctorCommand extends CliCommand {
         try {
             checks.addAll(redis == null ? lookAtEmbedded(console) : lookAt(redis, console));
         } catch (HoldfastException e) {
-            failure = e.isRetryable() ? unreachable(e) : e;
-            checks.add(Check.problem("redis", String.valueOf(failure.getMessage()), failure.action()));
+            failure = e.isRetryable() ? unreachable(e) : null;
+            checks.add(Check.problem(
+                    "redis", String.valueOf(e.getMessage()), failure == null ? e.action() : failure.action()));
         }
         return answer(checks, failure);
     }
