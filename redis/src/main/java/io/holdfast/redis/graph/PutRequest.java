@@ -77,12 +77,7 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
             if (holds != 1) {
                 shared.put(id, holds);
             }
-            values.add(id.raw());
-            values.add(entry.getValue().bytes());
-            if (!entry.getValue().children().isEmpty()) {
-                lists.add(id.raw());
-                lists.add(pack(entry.getValue().children()));
-            }
+            write(id, entry.getValue(), values, lists);
         }
         int fresh = values.size() / 2;
         values.addAll(lists);
@@ -101,6 +96,15 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
         return new PutRequest(head, values, allTops, handed);
+    }
+
+    private static void write(ValueId id, Pending value, List<byte[]> values, List<byte[]> lists) {
+        values.add(id.raw());
+        values.add(value.bytes());
+        if (!value.children().isEmpty()) {
+            lists.add(id.raw());
+            lists.add(pack(value.children()));
+        }
     }
 
     @SuppressWarnings("NullAway") // a merge function answers null to remove the entry
