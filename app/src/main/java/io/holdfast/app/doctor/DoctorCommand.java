@@ -87,7 +87,7 @@ public final class DoctorCommand extends CliCommand {
 
     private static HoldfastException unreachable(HoldfastException e) {
         return new HoldfastException(
-                e.category(), String.valueOf(e.getMessage()), "start the server, or correct host and port", e);
+                e.category(), String.valueOf(e.getMessage()), "start the server, or correct scheme, host and port", e);
     }
 
     private static Answer answer(List<Check> checks, @Nullable HoldfastException failure) {

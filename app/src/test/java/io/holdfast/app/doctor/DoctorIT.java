@@ -140,7 +140,7 @@ class DoctorIT {
         assertThat(out.toString().lines().filter(line -> line.startsWith("problem")))
                 .singleElement()
                 .asString()
-                .contains(uri, "start the server, or correct host and port");
+                .contains(uri, "start the server, or correct scheme, host and port");
         assertThat(out.toString() + err).doesNotContain("\tat ");
     }
 
