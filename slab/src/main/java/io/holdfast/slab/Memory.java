@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
  * The bytes of a region as 64-bit words at byte offsets: a mapped file in production, an array in tests that want every
  * step under control. Ordering is named at each use, since other processes look at the same words.
  */
-final class Memory {
+class Memory {
 
     private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
     private static final VarHandle SHORT = ValueLayout.JAVA_SHORT.varHandle();

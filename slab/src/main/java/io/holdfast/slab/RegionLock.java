@@ -77,7 +77,7 @@ final class RegionLock {
     private Attempt takeFromOthers(long deadline) {
         boolean done = false;
         try {
-            long look = time.nanoTime() + LOOK_NANOS;
+            long look = deadline;
             for (int i = 0; ; i++) {
                 long holder = memory.acquire(C_LOCK);
                 if (holder == 0) {
@@ -91,7 +91,7 @@ final class RegionLock {
                 } else {
                     long now = time.nanoTime();
                     boolean late = now - deadline >= 0;
-                    if (late || now - look >= 0) {
+                    if (i == SPINS || late || now - look >= 0) {
                         if (!host.isAlive(holder) && memory.swap(C_LOCK, holder, host.me())) {
                             Counter.THEFTS.add(memory, 1);
                             done = true;
