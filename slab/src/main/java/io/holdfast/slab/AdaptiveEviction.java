@@ -10,22 +10,32 @@ import java.util.Arrays;
  * was evicted, is in the main queue, where every read buys another round. A scan passes through probation and leaves the
  * main queue alone.
  *
- * <p><b>Between slots</b> whole pages move. A value that was last used <i>a</i> epochs ago is about 1/<i>a</i> likely to
- * be used in the next, so a page at the end of a slot's queue earns (values per page) / (age of the oldest) hits. When
- * a slot needs room and another slot's last page earns much less than its own, that page is cleared and changes hands:
- * the values in it that were read lately move to other chunks of their slot in place of colder ones. A put evicts at
- * most as many values as one page holds, or as the pages hold that a large value needs.
+ * <p><b>Between slots</b> whole pages move, to where they earn more hits. What the last page of a slot earns is
+ * estimated from the values that are next to go: (values per page) x (reads they had) / (epochs since the last of them).
+ * A value that was never read counts as many reads as values of its slot usually get before they leave probation, so a
+ * slot that is written and never read earns nothing, however young its values. When a slot needs room and another one's
+ * last page earns much less than its own, that page is cleared and changes hands: the values in it that were read lately
+ * move to other chunks of their slot in place of colder ones. A put evicts at most as many values as one page holds, or
+ * as the pages hold that a large value needs.
+ *
+ * <p>The evidence is kept in the region, so that all processes act on what any of them has seen.
  */
 final class AdaptiveEviction implements Eviction {
 
     /** A page moves only if it will earn so many times more. */
-    private static final double MARGIN = 1.5;
+    private static final double MARGIN = 4;
     /** One in so many of a slot's values are on probation, when there are others. */
     private static final int PROBATION_PART = 10;
     /** How often read on probation makes a value stay. */
     private static final int READS_TO_STAY = 1;
 
     private static final int SECOND_CHANCES_MOST = 64;
+    private static final int OLDEST_LOOKED_AT = 8;
+    /** How much an observation counts after the next one. */
+    private static final double FADING = 0.98;
+    /** What a value that was never read counts at least, in reads. */
+    private static final double UNREAD_LEAST = 0.02;
+
     private static final int GHOST_EPOCHS_MOST = 256;
 
     private final Mutations mutations;
@@ -37,6 +47,7 @@ final class AdaptiveEviction implements Eviction {
     private final Ghosts ghosts;
     private final int[] untilLook;
     private final double[] earnings;
+    private int looked;
 
     AdaptiveEviction(Mutations mutations, Recency.Marks marks) {
         this.mutations = mutations;
@@ -57,6 +68,7 @@ final class AdaptiveEviction implements Eviction {
             return false;
         }
         slots.count(slot, Slots.Tally.GHOST_HITS);
+        slots.observeStay(slot, true, FADING);
         return true;
     }
 
@@ -69,7 +81,7 @@ final class AdaptiveEviction implements Eviction {
         if (layout.sizes.isRun(slot)) {
             return clearWindow(layout.sizes.pagesFor(bytes), pinned) ? mutations.reserveFree(slot, bytes) : 0;
         }
-        long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned, -1);
+        long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned);
         if (own != 0) {
             remember(own, slot);
             return mutations.evictInto(own);
@@ -81,12 +93,12 @@ final class AdaptiveEviction implements Eviction {
         return offset;
     }
 
-    /** Looking at all slots costs as much as a put: do it a few times per page's worth of puts. */
+    /** A slot that was given a page may want the next as soon as it is full; one that was refused looks less often. */
     private boolean isTimeToLook(int slot) {
         if (slots.items(slot) > 0 && --untilLook[slot] > 0) {
             return false;
         }
-        untilLook[slot] = Math.max(1, layout.sizes.chunksPerPage(slot) / 8);
+        untilLook[slot] = Math.max(1, layout.sizes.chunksPerPage(slot) / 4);
         return true;
     }
 
@@ -98,11 +110,9 @@ final class AdaptiveEviction implements Eviction {
 
     /**
      * The value of the slot that goes next; 0 if there is none but the pinned one. Values that were read get their
-     * second chance on the way.
-     *
-     * @param exceptPage values in this page are passed over, -1 for none
+     * second chance on the way, and all that are looked at are evidence.
      */
-    private long victim(int slot, long pinned, int exceptPage) {
+    private long victim(int slot, long pinned) {
         for (int chances = 0; ; chances++) {
             int probation = slots.items(slot, false);
             int main = slots.items(slot, true);
@@ -111,8 +121,12 @@ final class AdaptiveEviction implements Eviction {
             }
             boolean fromMain = probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
             long offset = items.offset(slots.oldest(slot, fromMain));
-            boolean mayGo = offset != pinned && (exceptPage < 0 || layout.pageOf(offset) != exceptPage);
+            boolean mayGo = offset != pinned;
             int frequency = marks.frequency(offset);
+            observe(slot, offset, fromMain, frequency);
+            if (!fromMain) {
+                slots.observeStay(slot, frequency > 0, FADING);
+            }
             boolean read = fromMain ? frequency > 0 : frequency >= READS_TO_STAY;
             if (mayGo && (!read || chances >= SECOND_CHANCES_MOST)) {
                 return offset;
@@ -129,18 +143,41 @@ final class AdaptiveEviction implements Eviction {
 
     /** What the last page of a slot earns, in hits per epoch. */
     private double earns(int slot) {
-        int oldest = slots.oldest(slot, true);
-        oldest = oldest != 0 ? oldest : slots.oldest(slot, false);
-        if (oldest == 0) {
+        if (slots.items(slot) == 0) {
             return 0;
         }
         double perPage = layout.sizes.isRun(slot)
                 ? (double) slots.items(slot) / Math.max(1, slots.pages(slot))
                 : layout.sizes.chunksPerPage(slot);
-        return perPage / (marks.age(items.offset(oldest)) + 1);
+        return perPage * slots.readsPerEpoch(slot);
+    }
+
+    private void observe(int slot, long offset, boolean main, int frequency) {
+        double prior = main ? 1 : Math.max(UNREAD_LEAST, slots.stays(slot));
+        slots.observe(slot, prior + 0.5 * frequency, marks.age(offset) + 1, FADING);
+    }
+
+    /** Looks at the oldest values of the next slot in turn, which may not have evicted for long. */
+    private void lookAtNextSlot() {
+        for (int i = 0; i < slots.count; i++) {
+            looked = looked + 1 >= slots.count ? 0 : looked + 1;
+            if (slots.items(looked) > 0) {
+                break;
+            }
+        }
+        int main = slots.items(looked, true);
+        int probation = slots.items(looked, false);
+        boolean fromMain = main >= probation;
+        int reference = slots.oldest(looked, fromMain);
+        for (int i = 0; i < OLDEST_LOOKED_AT && reference != 0; i++) {
+            long offset = items.offset(reference);
+            observe(looked, offset, fromMain, marks.frequency(offset));
+            reference = items.newer(offset);
+        }
     }
 
     private boolean takePageFromAnother(int slot, long pinned) {
+        lookAtNextSlot();
         double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot);
         int giver = -1;
         double least = own;
@@ -161,6 +198,7 @@ final class AdaptiveEviction implements Eviction {
             return false;
         }
         clear(page, pinned);
+        untilLook[slot] = 0;
         slots.count(giver, Slots.Tally.PAGES_GIVEN);
         slots.count(slot, Slots.Tally.PAGES_TAKEN);
         Counter.PAGE_MOVES.add(mutations.memory, 1);

@@ -14,6 +14,7 @@ import io.holdfast.HoldfastException.Category;
  *  +32  open page + 1    first page of this slot with a free chunk
  *  +40  pages
  *  +48  stored, evicted, ghost hits, pages taken, pages given     statistics, not journalled
+ *  +96  evidence: reads, +104 epochs, +112 part that stays         see AdaptiveEviction; not journalled
  * </pre>
  *
  * With policy lru one queue serves all slots: the main queue of slot 0.
@@ -26,6 +27,7 @@ final class Slots {
     private static final int BYTES = 24;
     private static final int OPEN_PAGE = 32;
     private static final int PAGES = 40;
+    private static final int EVIDENCE = 96;
 
     /** Statistics of a slot. */
     enum Tally {
@@ -105,6 +107,33 @@ final class Slots {
         memory.word(address, memory.word(address) + 1);
     }
 
+    /** Adds an observation to what is known of the slot's next victims, and lets older ones fade. */
+    void observe(int slot, double reads, double epochs, double fading) {
+        long address = at(slot) + EVIDENCE;
+        double allReads = Double.longBitsToDouble(memory.word(address)) * fading + reads;
+        double allEpochs = Double.longBitsToDouble(memory.word(address + 8)) * fading + epochs;
+        memory.word(address, Double.doubleToRawLongBits(allReads));
+        memory.word(address + 8, Double.doubleToRawLongBits(allEpochs));
+    }
+
+    /** The part of the slot's values that were read before they left probation, or came back soon after. */
+    double stays(int slot) {
+        double part = Double.longBitsToDouble(memory.word(at(slot) + EVIDENCE + 16));
+        return part >= 0 && part <= 1 ? part : 0;
+    }
+
+    void observeStay(int slot, boolean stayed, double fading) {
+        double part = stays(slot) * fading + (stayed ? 1 - fading : 0);
+        memory.word(at(slot) + EVIDENCE + 16, Double.doubleToRawLongBits(part));
+    }
+
+    /** Reads per epoch of the values that were looked at lately; 0 if none was, or if the words make no sense. */
+    double readsPerEpoch(int slot) {
+        long address = at(slot) + EVIDENCE;
+        double rate = Double.longBitsToDouble(memory.word(address)) / Double.longBitsToDouble(memory.word(address + 8));
+        return rate >= 0 && rate < 1e9 ? rate : 0;
+    }
+
     int newest(int slot, boolean main) {
         return (int) memory.word(queueAt(slot, main));
     }
@@ -169,5 +198,6 @@ final class Slots {
     /** Makes a slot as it was in a new file, but for its statistics. */
     void format(int slot) {
         memory.zero(at(slot), 48);
+        memory.zero(at(slot) + EVIDENCE, 24);
     }
 }

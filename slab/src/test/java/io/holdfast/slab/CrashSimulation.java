@@ -113,8 +113,8 @@ class CrashSimulation {
             for (Map.Entry<Integer, byte[]> entry : model.entrySet()) {
                 byte[] value = ModelSimulation.get(store, ModelSimulation.key(entry.getKey()));
                 boolean same = Arrays.equals(value, entry.getValue());
-                boolean changed = entry.getKey() == operation.key
-                        && (value == null || Arrays.equals(value, operation.value));
+                boolean changed =
+                        entry.getKey() == operation.key && (value == null || Arrays.equals(value, operation.value));
                 assertThat(same || changed || value == null).isTrue();
                 lost += same || changed ? 0 : 1;
             }

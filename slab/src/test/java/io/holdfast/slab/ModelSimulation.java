@@ -63,7 +63,8 @@ class ModelSimulation {
             }
             default -> {
                 byte[] value = get(store, key);
-                assertThat(value == null || Arrays.equals(value, model.get(number))).isTrue();
+                assertThat(value == null || Arrays.equals(value, model.get(number)))
+                        .isTrue();
             }
         }
     }

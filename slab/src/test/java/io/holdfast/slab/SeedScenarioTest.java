@@ -260,7 +260,10 @@ class SeedScenarioTest {
             put(name);
         }
         assertThat(cache.put(key("s1"), new byte[10]).evicted()).isZero();
-        assertThat(cache.stats().slots().stream().mapToLong(SlabStats.Slot::pages).sum()).isEqualTo(1);
+        assertThat(cache.stats().slots().stream()
+                        .mapToLong(SlabStats.Slot::pages)
+                        .sum())
+                .isEqualTo(1);
         put("s5");
         put("s6");
         put("s7");
