@@ -36,7 +36,7 @@ final class AdaptiveEviction implements Eviction {
     /** What a value that was never read counts at least, in reads. */
     private static final double UNREAD_LEAST = 0.02;
 
-    private static final int GHOST_EPOCHS_MOST = 256;
+    private static final int GHOST_EPOCHS_MOST = 128;
 
     private final Mutations mutations;
     private final Slots slots;
@@ -56,15 +56,14 @@ final class AdaptiveEviction implements Eviction {
         this.items = mutations.items;
         this.layout = mutations.layout;
         this.marks = marks;
-        this.ghosts = new Ghosts(mutations.memory, layout, GHOST_EPOCHS_MOST);
+        this.ghosts = new Ghosts(mutations.memory, GHOST_EPOCHS_MOST);
         this.untilLook = new int[slots.count];
         this.earnings = new double[slots.count];
     }
 
     @Override
-    public boolean startsInMain(long hash) {
-        int slot = ghosts.recall(hash, marks.epoch());
-        if (slot < 0 || slot >= slots.count) {
+    public boolean startsInMain(long hash, int slot) {
+        if (!ghosts.recall(mutations.index.lineAt(hash), hash, marks.epoch())) {
             return false;
         }
         slots.count(slot, Slots.Tally.GHOST_HITS);
@@ -83,7 +82,7 @@ final class AdaptiveEviction implements Eviction {
         }
         long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned);
         if (own != 0) {
-            remember(own, slot);
+            remember(own);
             return mutations.evictInto(own);
         }
         offset = mutations.reserveFree(slot, bytes);
@@ -102,9 +101,10 @@ final class AdaptiveEviction implements Eviction {
         return true;
     }
 
-    private void remember(long victim, int slot) {
+    private void remember(long victim) {
         if (!Items.isMain(items.shape(victim))) {
-            ghosts.remember(items.hash(victim), slot, marks.epoch());
+            long hash = items.hash(victim);
+            ghosts.remember(mutations.index.lineAt(hash), hash, marks.epoch());
         }
     }
 
@@ -122,8 +122,9 @@ final class AdaptiveEviction implements Eviction {
             boolean fromMain = probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
             long offset = items.offset(slots.oldest(slot, fromMain));
             boolean mayGo = offset != pinned;
-            int frequency = marks.frequency(offset);
-            observe(slot, offset, fromMain, frequency);
+            long head = mutations.index.headOf(offset);
+            int frequency = marks.frequency(head);
+            observe(slot, head, fromMain, frequency);
             if (!fromMain) {
                 slots.observeStay(slot, frequency > 0, FADING);
             }
@@ -135,7 +136,7 @@ final class AdaptiveEviction implements Eviction {
                 return 0;
             }
             if (read) {
-                marks.setFrequency(offset, fromMain ? frequency - 1 : 0);
+                marks.setFrequency(head, fromMain ? frequency - 1 : 0);
             }
             mutations.promote(offset);
         }
@@ -152,9 +153,9 @@ final class AdaptiveEviction implements Eviction {
         return perPage * slots.readsPerEpoch(slot);
     }
 
-    private void observe(int slot, long offset, boolean main, int frequency) {
+    private void observe(int slot, long head, boolean main, int frequency) {
         double prior = main ? 1 : Math.max(UNREAD_LEAST, slots.stays(slot));
-        slots.observe(slot, prior + 0.5 * frequency, marks.age(offset) + 1, FADING);
+        slots.observe(slot, prior + 0.5 * frequency, marks.age(head) + 1, FADING);
     }
 
     /** Looks at the oldest values of the next slot in turn, which may not have evicted for long. */
@@ -171,7 +172,8 @@ final class AdaptiveEviction implements Eviction {
         int reference = slots.oldest(looked, fromMain);
         for (int i = 0; i < OLDEST_LOOKED_AT && reference != 0; i++) {
             long offset = items.offset(reference);
-            observe(looked, offset, fromMain, marks.frequency(offset));
+            long head = mutations.index.headOf(offset);
+            observe(looked, head, fromMain, marks.frequency(head));
             reference = items.newer(offset);
         }
     }
@@ -226,7 +228,7 @@ final class AdaptiveEviction implements Eviction {
         long state = pages.state(page);
         int slot = Pages.slot(state);
         if (Pages.kind(state) == Pages.RUN) {
-            evictRemembered(layout.pageStart(page), slot);
+            evictRemembered(layout.pageStart(page));
             return;
         }
         int size = layout.sizes.chunkBytes(slot);
@@ -238,19 +240,19 @@ final class AdaptiveEviction implements Eviction {
             }
             left--;
             if (!rescue(offset, slot, page, pinned)) {
-                evictRemembered(offset, slot);
+                evictRemembered(offset);
             }
         }
     }
 
-    private void evictRemembered(long offset, int slot) {
-        remember(offset, slot);
+    private void evictRemembered(long offset) {
+        remember(offset);
         mutations.evict(offset);
     }
 
     /** Moves a value that was read lately into another page of its slot, for a colder one if none is free. */
     private boolean rescue(long offset, int slot, int page, long pinned) {
-        if (marks.frequency(offset) == 0) {
+        if (marks.frequency(mutations.index.headOf(offset)) == 0) {
             return false;
         }
         long to = pages.reserveChunk(slot, page);
@@ -259,7 +261,7 @@ final class AdaptiveEviction implements Eviction {
             if (colder == 0) {
                 return false;
             }
-            remember(colder, slot);
+            remember(colder);
             to = mutations.evictInto(colder);
         }
         mutations.relocate(offset, to);
@@ -272,7 +274,9 @@ final class AdaptiveEviction implements Eviction {
             int reference = slots.oldest(slot, main);
             for (int steps = 0; reference != 0 && steps < 8; steps++) {
                 long offset = items.offset(reference);
-                if (offset != pinned && layout.pageOf(offset) != page && marks.frequency(offset) == 0) {
+                if (offset != pinned
+                        && layout.pageOf(offset) != page
+                        && marks.frequency(mutations.index.headOf(offset)) == 0) {
                     return offset;
                 }
                 reference = items.newer(offset);

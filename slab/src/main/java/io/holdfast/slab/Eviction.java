@@ -13,5 +13,5 @@ interface Eviction {
     long reserve(int slot, long bytes, long pinned);
 
     /** Whether a new value starts in the main queue of its slot. */
-    boolean startsInMain(long hash);
+    boolean startsInMain(long hash, int slot);
 }

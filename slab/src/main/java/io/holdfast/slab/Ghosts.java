@@ -1,49 +1,42 @@
 package io.holdfast.slab;
 
 /**
- * Remembers who was evicted lately, by a fingerprint, so that a value which is stored again soon starts in the main
- * queue. Entries overwrite each other; nothing depends on them but a guess.
- *
- * <pre>
- *  fingerprint (32) | slot (8) | epoch (24)
- * </pre>
+ * Remembers the last two keys of each line of the index that were evicted, by a fingerprint, so that a value which is
+ * stored again soon starts in the main queue. Nothing depends on them but a guess.
  */
 final class Ghosts {
 
-    private static final int EPOCH_BITS = 24;
+    private static final int AT = 56;
+    private static final int EPOCH_BITS = 10;
+    private static final int EPOCH_MASK = (1 << EPOCH_BITS) - 1;
 
     private final Memory memory;
-    private final SlabLayout layout;
     private final int epochsMost;
 
-    Ghosts(Memory memory, SlabLayout layout, int epochsMost) {
+    Ghosts(Memory memory, int epochsMost) {
         this.memory = memory;
-        this.layout = layout;
         this.epochsMost = epochsMost;
     }
 
-    private long at(long hash) {
-        long spread = Long.rotateLeft(hash, 32);
-        return layout.ghostsAt + Math.unsignedMultiplyHigh(spread, layout.ghosts) * 8;
+    private static int fingerprint(long hash) {
+        return (int) (hash ^ hash >>> 29) | 1 << 31;
     }
 
-    private static long fingerprint(long hash) {
-        return (hash ^ hash >>> 32) << 32;
+    void remember(long line, long hash, long epoch) {
+        long entry = (fingerprint(hash) & ~EPOCH_MASK | (int) epoch & EPOCH_MASK) & 0xffffffffL;
+        memory.word(line + AT, memory.word(line + AT) << 32 | entry);
     }
 
-    void remember(long hash, int slot, long epoch) {
-        memory.word(
-                at(hash), fingerprint(hash) | (long) slot << EPOCH_BITS | epoch & ((1 << EPOCH_BITS) - 1) | 1L << 63);
-    }
-
-    /** The slot it was evicted from lately, and forgets it; -1 if it was not. */
-    int recall(long hash, long epoch) {
-        long entry = memory.word(at(hash));
-        if (entry == 0 || (entry ^ (fingerprint(hash) | 1L << 63)) >>> 32 != 0) {
-            return -1;
+    /** Whether the key was evicted lately; it is forgotten then. */
+    boolean recall(long line, long hash, long epoch) {
+        long word = memory.word(line + AT);
+        for (int shift = 0; shift <= 32; shift += 32) {
+            int entry = (int) (word >>> shift);
+            if (entry != 0 && (entry ^ fingerprint(hash)) >>> EPOCH_BITS == 0) {
+                memory.word(line + AT, word & ~(0xffffffffL << shift));
+                return (epoch - entry & EPOCH_MASK) <= epochsMost;
+            }
         }
-        memory.word(at(hash), 0);
-        long age = (epoch - entry) & ((1 << EPOCH_BITS) - 1);
-        return age > epochsMost ? -1 : (int) (entry >>> EPOCH_BITS) & 0xff;
+        return false;
     }
 }

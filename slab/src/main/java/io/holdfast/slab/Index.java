@@ -5,11 +5,14 @@ import io.holdfast.HoldfastException.Category;
 import java.lang.invoke.VarHandle;
 
 /**
- * The hash index: lines of one cache line, each a sequence and seven heads of chains that run through the chunks.
+ * The hash index: lines of one cache line, each a sequence and five heads of chains that run through the chunks. What
+ * eviction wants to know of a key lies in the same line, so that a get touches the line, the chunk and nothing else.
  *
  * <pre>
  *  line  +0   sequence: odd while a chain of this line changes; grows for ever, is never reset
- *        +8   head 0 .. +56 head 6:  reference (32) | more (1) | tag (31)
+ *        +8   head 0 .. +40 head 4:  reference (32) | more (1) | tag (31)
+ *        +48  marks: for each head, how often (2) and when (10) a value of its chain was last used
+ *        +56  ghosts: the last two keys of this line that were evicted: fingerprint (22) | when (10)
  * </pre>
  *
  * The tag is of the first chunk's key, and {@code more} tells whether another may follow, so that most keys that are not
@@ -52,6 +55,12 @@ final class Index {
 
     long lineAt(long hash) {
         return lineAt(layout, hash);
+    }
+
+    /** Where the head of the chain is that holds the chunk. */
+    long headOf(long offset) {
+        long hash = items.hash(offset);
+        return headAt(lineAt(hash), hash);
     }
 
     /** Shuts readers out of a line; false if it was shut already, and then it is for others to open it again. */

@@ -11,7 +11,6 @@ import java.lang.invoke.VarHandle;
 class Memory {
 
     private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
-    private static final VarHandle SHORT = ValueLayout.JAVA_SHORT.varHandle();
     private static final VarHandle KEY_WORD =
             java.lang.invoke.MethodHandles.byteArrayViewVarHandle(long[].class, java.nio.ByteOrder.nativeOrder());
 
@@ -52,12 +51,8 @@ class Memory {
         return (long) WORD.getAndAdd(segment, at, delta);
     }
 
-    short mark(long at) {
-        return (short) SHORT.getOpaque(segment, at);
-    }
-
-    void mark(long at, short value) {
-        SHORT.setOpaque(segment, at, value);
+    void opaque(long at, long value) {
+        WORD.setOpaque(segment, at, value);
     }
 
     void read(long at, byte[] into, int from, int length) {

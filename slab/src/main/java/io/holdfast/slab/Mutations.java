@@ -1,6 +1,7 @@
 package io.holdfast.slab;
 
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
+import static io.holdfast.slab.SlabLayout.C_REWRITING;
 
 import java.lang.invoke.VarHandle;
 
@@ -100,6 +101,21 @@ final class Mutations {
         journal.commit();
     }
 
+    /** From here until {@link #rewritten} the chunk stays in chain and queue while its value is not to be believed. */
+    void rewriting(long offset) {
+        memory.word(C_REWRITING, Items.reference(offset));
+        VarHandle.storeStoreFence();
+    }
+
+    void rewritten(long offset, long version, long shape, int checksum) {
+        journal.stage(offset, Items.head(items.next(offset), checksum));
+        journal.stage(offset + 16, version);
+        journal.stageAdd(slots.bytesAt(pages.slotOf(offset)), Items.bytes(shape) - Items.bytes(items.shape(offset)));
+        journal.stage(Items.shapeAt(offset), shape);
+        journal.stage(C_REWRITING, 0);
+        journal.commit();
+    }
+
     void evict(long offset) {
         unlinkVictim(offset, true);
         pages.freeReserved(true);
@@ -124,7 +140,6 @@ final class Mutations {
         int slot = pages.slotOf(offset);
         long hash = items.hash(offset);
         memory.move(offset + 8, to + 8, Items.bytes(shape) - 8);
-        memory.mark(layout.markAt(to), memory.mark(layout.markAt(offset)));
         probe.at(Probe.Point.MOVE_COPIED);
         long line = index.lineAt(hash);
         boolean shut = index.shut(line);
@@ -144,6 +159,12 @@ final class Mutations {
     void repair() {
         journal.undo();
         probe.at(Probe.Point.REPAIR_UNDONE);
+        long rewriting = memory.word(C_REWRITING);
+        if (rewriting != 0 && (memory.word(C_RESERVED) >>> 32) == 0) {
+            journal.stage(C_REWRITING, 0);
+            unlink(items.offset((int) rewriting), true);
+        }
+        memory.word(C_REWRITING, 0);
         long reserved = memory.word(C_RESERVED);
         if (reserved >>> 32 != 0) {
             pages.freeReserved(true);

@@ -17,6 +17,7 @@ interface Probe {
         JOURNAL_APPLIED,
         PAGE_TAKEN,
         CHUNK_RESERVED,
+        REWRITING,
         VALUE_WRITTEN,
         PUT_UNLINKED,
         PUT_LINKED,

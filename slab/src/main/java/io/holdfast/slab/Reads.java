@@ -94,7 +94,7 @@ final class Reads {
             VarHandle.acquireFence();
             if (memory.opaque(line) == sequence) {
                 processes.hit();
-                recency.touched(offset, version);
+                recency.touched(head, offset, version);
                 return taken;
             }
         }

@@ -6,22 +6,24 @@ import static io.holdfast.slab.SlabLayout.C_RING_DRAINED;
 import static io.holdfast.slab.SlabLayout.C_RING_TAIL;
 import static io.holdfast.slab.SlabLayout.RING;
 
-import java.lang.invoke.VarHandle;
-
 /**
  * How a get is remembered without the lock. Readers write only into tables of their own, never into data pages: a
  * reader that comes too late, when the chunk has another owner already, spoils a bit of order and no value.
  */
 abstract sealed class Recency {
 
-    /** Called by readers after a get that was found valid. */
-    abstract void touched(long offset, long version);
+    /**
+     * Called by readers after a get that was found valid.
+     *
+     * @param head where the head of the value's chain is
+     */
+    abstract void touched(long head, long offset, long version);
 
     /** Called under the lock before a victim is chosen. */
     abstract void apply();
 
     /** Called under the lock for a value about to be linked. */
-    abstract void stored(long offset, long bytes, int frequency);
+    abstract void stored(long head, long bytes, int frequency);
 
     /** Whether so many touches wait that a reader should try to have them applied. */
     boolean isPressing() {
@@ -42,7 +44,7 @@ abstract sealed class Recency {
         }
 
         @Override
-        void touched(long offset, long version) {
+        void touched(long head, long offset, long version) {
             long place = memory.add(C_RING_TAIL, 1);
             memory.release(at(place), (long) Items.reference(offset) << 32 | version & 0xffffffffL);
         }
@@ -78,37 +80,57 @@ abstract sealed class Recency {
         }
 
         @Override
-        void stored(long offset, long bytes, int frequency) {}
+        void stored(long head, long bytes, int frequency) {}
     }
 
     /**
-     * For ADAPTIVE: sixteen bits per 128 bytes of data, how often (2) and when (14) the chunk was last used. Time is
-     * counted in epochs; one has passed when 1/128 of the region's bytes were stored. A reader that finds the mark as
-     * it would leave it writes nothing, so hot values cost no cache traffic between processes.
+     * For ADAPTIVE: twelve bits per chain, in the line of the index that a get reads anyway: how often (2) and when (10)
+     * a value of the chain was last used. Chains are short; the few values that share one share their luck. Time is
+     * counted in epochs; one has passed when 1/64 of the region's bytes were stored. A reader that finds the mark as it
+     * would leave it writes nothing, so hot values cost no cache traffic between processes. Two readers who write at
+     * once may lose one of their marks.
      */
     static final class Marks extends Recency {
 
-        static final int EPOCHS = 1 << 14;
         static final int FREQUENCY_MOST = 3;
+        private static final int EPOCHS = 1 << 10;
+        private static final int BITS = 12;
+        private static final long MASK = (1 << BITS) - 1;
+        private static final int AT = 48;
 
         private final Memory memory;
-        private final SlabLayout layout;
         private final long epochBytes;
 
         Marks(Memory memory, SlabLayout layout) {
             this.memory = memory;
-            this.layout = layout;
-            this.epochBytes = Math.max(1, ((long) layout.pages << layout.pageShift) / 128);
+            this.epochBytes = Math.max(1, ((long) layout.pages << layout.pageShift) / 64);
+        }
+
+        private static long wordAt(long head) {
+            return (head & -SlabLayout.LINE_BYTES) + AT;
+        }
+
+        private static int shift(long head) {
+            return (int) ((head & (SlabLayout.LINE_BYTES - 1)) / 8 - 1) * BITS;
+        }
+
+        private int mark(long head) {
+            return (int) (memory.opaque(wordAt(head)) >>> shift(head) & MASK);
+        }
+
+        private void mark(long head, int frequency, long epoch) {
+            long word = memory.opaque(wordAt(head)) & ~(MASK << shift(head));
+            long mark = (long) frequency << 10 | epoch & (EPOCHS - 1);
+            memory.opaque(wordAt(head), word | mark << shift(head));
         }
 
         @Override
-        void touched(long offset, long version) {
-            long at = layout.markAt(offset);
-            short mark = memory.mark(at);
-            int frequency = Math.min(frequency(mark) + 1, FREQUENCY_MOST);
-            short now = mark(frequency, (int) memory.opaque(C_EPOCH));
-            if (now != mark) {
-                memory.mark(at, now);
+        void touched(long head, long offset, long version) {
+            int mark = mark(head);
+            long epoch = memory.opaque(C_EPOCH);
+            int frequency = Math.min((mark >>> 10) + 1, FREQUENCY_MOST);
+            if (mark != (frequency << 10 | (int) epoch & (EPOCHS - 1))) {
+                mark(head, frequency, epoch);
             }
         }
 
@@ -116,41 +138,31 @@ abstract sealed class Recency {
         void apply() {}
 
         @Override
-        void stored(long offset, long bytes, int frequency) {
+        void stored(long head, long bytes, int frequency) {
             long passed = memory.word(C_EPOCH_BYTES) + bytes;
             if (passed >= epochBytes) {
                 memory.release(C_EPOCH, memory.word(C_EPOCH) + 1);
                 passed = 0;
             }
             memory.word(C_EPOCH_BYTES, passed);
-            memory.mark(layout.markAt(offset), mark(frequency, (int) memory.word(C_EPOCH)));
-            VarHandle.storeStoreFence();
+            mark(head, frequency, epoch());
         }
 
         long epoch() {
             return memory.word(C_EPOCH);
         }
 
-        int frequency(long offset) {
-            return frequency(memory.mark(layout.markAt(offset)));
+        int frequency(long head) {
+            return mark(head) >>> 10;
         }
 
-        void setFrequency(long offset, int frequency) {
-            long at = layout.markAt(offset);
-            memory.mark(at, mark(frequency, memory.mark(at)));
+        void setFrequency(long head, int frequency) {
+            mark(head, frequency, mark(head));
         }
 
-        /** Epochs since the chunk was last used. */
-        int age(long offset) {
-            return (int) (memory.word(C_EPOCH) - memory.mark(layout.markAt(offset))) & (EPOCHS - 1);
-        }
-
-        private static int frequency(short mark) {
-            return (mark >>> 14) & 3;
-        }
-
-        private static short mark(int frequency, int epoch) {
-            return (short) (frequency << 14 | epoch & (EPOCHS - 1));
+        /** Epochs since the chain was last used. */
+        int age(long head) {
+            return (int) (epoch() - mark(head)) & (EPOCHS - 1);
         }
     }
 }

@@ -122,6 +122,11 @@ final class RegionLock {
         return fromTheDead || untidy ? Attempt.TAKEN_UNTIDY : Attempt.TAKEN;
     }
 
+    /** Does not count this hold among the longest: an audit is asked for by people. */
+    void forgetHold() {
+        takenAt = time.nanoTime();
+    }
+
     /** Notes that the region must be repaired by whoever of this JVM has the lock next. */
     void leaveUntidy() {
         untidy = true;

@@ -138,6 +138,7 @@ final class Salvage {
             }
         }
         memory.word(C_RESERVED, 0);
+        memory.word(SlabLayout.C_REWRITING, 0);
         for (int slot = 0; slot < mutations.slots.count; slot++) {
             mutations.slots.format(slot);
         }

@@ -18,7 +18,7 @@ final class SeedEviction implements Eviction {
     }
 
     @Override
-    public boolean startsInMain(long hash) {
+    public boolean startsInMain(long hash, int slot) {
         return true;
     }
 

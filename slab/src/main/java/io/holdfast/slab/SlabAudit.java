@@ -48,6 +48,7 @@ final class SlabAudit {
         try {
             expect(memory.word(C_JOURNAL) == 0, "the journal is not empty");
             expect(memory.word(C_RESERVED) == 0, "a chunk is reserved");
+            expect(memory.word(SlabLayout.C_REWRITING) == 0, "a value is being rewritten");
             expect(memory.word(SlabLayout.C_DAMAGED) == 0, "a salvage did not end");
             BitSet freeRuns = new BitSet();
             BitSet openPages = new BitSet();

@@ -17,14 +17,12 @@ import java.util.zip.CRC32C;
  *           | control     lock | counters | epoch | ring | journal          |  4 KiB
  *  8192     +---------------------------------------------------------------+
  *           | namespaces  256 x 64    cleared-at version, name              |
- *           | processes    64 x 320   identity, counters of puts and gets   |
+ *           | processes    64 x 1088  identity, counters of puts and gets   |
  *           | loads       256 x 32    who loads which key for the host      |
  *           | slots       128 x 128   queues, counts, page list             |
  *           | ring       4096 x 8     SEED: who was read, in order          |
- *           | marks      2 per 128 B  ADAPTIVE: how often, how lately read  |
- *           | ghosts     8 per 2 KiB  ADAPTIVE: who was evicted lately      |
  *           | pages        n x 32     state, links, age                     |
- *           | index        m x 64     sequence, seven chain heads           |
+ *           | index        m x 64     sequence, five chain heads, marks     |
  *  dataAt   +---------------------------------------------------------------+
  *           | data         n x page   chunks of one slot, or runs of pages  |
  *  size     +---------------------------------------------------------------+
@@ -53,16 +51,14 @@ final class SlabLayout {
     static final int PROCESSES = 64;
     static final int LOADS = 256;
     static final int RING = 4096;
-    static final int HEADS = 7;
+    static final int HEADS = 5;
 
     static final int NAMESPACE_BYTES = 64;
-    static final int PROCESS_BYTES = 320;
+    static final int PROCESS_BYTES = 1088;
     static final int LOAD_BYTES = 32;
     static final int SLOT_BYTES = 128;
     static final int PAGE_ENTRY_BYTES = 32;
     static final int LINE_BYTES = 64;
-    private static final int MARK_GRAIN_SHIFT = 7;
-    private static final int GHOST_GRAIN = 2048;
 
     // header
     static final long H_MAGIC = 0;
@@ -88,6 +84,7 @@ final class SlabLayout {
     static final long C_EPOCH_BYTES = CONTROL + 96;
     static final long C_LOADS = CONTROL + 104; // pending loads
     static final long C_RING_DRAINED = CONTROL + 112;
+    static final long C_REWRITING = CONTROL + 120; // chunk whose value is being replaced where it is
     static final long C_EPOCH = CONTROL + 128;
     static final long C_RING_TAIL = CONTROL + 192;
     static final long C_COUNTERS = CONTROL + 256; // see Counter
@@ -107,9 +104,6 @@ final class SlabLayout {
     final long loadsAt;
     final long slotsAt;
     final long ringAt;
-    final long marksAt;
-    final long ghostsAt;
-    final int ghosts;
     final long pagesAt;
     final long indexAt;
     final long dataAt;
@@ -122,17 +116,13 @@ final class SlabLayout {
         this.pageShift = pageShift;
         this.pages = pages;
         this.lines = lines;
-        boolean adaptive = preset == Preset.ADAPTIVE;
         long data = (long) pages << pageShift;
         namespacesAt = TABLES;
         processesAt = namespacesAt + NAMESPACES * NAMESPACE_BYTES;
         loadsAt = processesAt + PROCESSES * PROCESS_BYTES;
         slotsAt = loadsAt + LOADS * LOAD_BYTES;
         ringAt = slotsAt + SLOTS * SLOT_BYTES;
-        marksAt = ringAt + (adaptive ? 0 : RING * 8L);
-        ghostsAt = aligned(marksAt + (adaptive ? (data >>> MARK_GRAIN_SHIFT) * 2 : 0), 64);
-        ghosts = adaptive ? (int) Math.max(64, data / GHOST_GRAIN) : 0;
-        pagesAt = aligned(ghostsAt + ghosts * 8L, 64);
+        pagesAt = aligned(ringAt + (preset == Preset.SEED ? RING * 8L : 0), 64);
         indexAt = aligned(pagesAt + (long) pages * PAGE_ENTRY_BYTES, 64);
         dataAt = aligned(indexAt + lines * LINE_BYTES, 4096);
         size = dataAt + data;
@@ -165,10 +155,6 @@ final class SlabLayout {
 
     int pageBytes() {
         return 1 << pageShift;
-    }
-
-    long markAt(long offset) {
-        return marksAt + ((offset - dataAt) >>> MARK_GRAIN_SHIFT) * 2;
     }
 
     int pageOf(long offset) {

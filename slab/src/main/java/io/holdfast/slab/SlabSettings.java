@@ -19,7 +19,7 @@ public final class SlabSettings {
     public static final Setting<Long> PAGE_SIZE = Setting.bytes("slab.page-size", 0, 0, 2L << 20);
 
     /** What a value takes on average: how large the index is made. Smaller values make longer chains. */
-    public static final Setting<Long> AVERAGE_ITEM = Setting.bytes("slab.average-item", 512, 32, 1 << 20);
+    public static final Setting<Long> AVERAGE_ITEM = Setting.bytes("slab.average-item", 384, 32, 1 << 20);
 
     /** How long put and remove wait for another process before they answer BUSY. */
     public static final Setting<Duration> BUSY_AFTER =

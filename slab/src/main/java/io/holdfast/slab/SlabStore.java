@@ -84,6 +84,7 @@ final class SlabStore {
                 }
             }
             processes.attach(time.millis());
+            lock.forgetHold();
         } catch (Throwable t) {
             throw failed(t);
         } finally {
@@ -172,12 +173,21 @@ final class SlabStore {
             return new PutResult(Outcome.CONFLICT, current, 0);
         }
         loads.voidKey(hash);
-        boolean main = found == 0 ? eviction.startsInMain(hash) : Items.isMain(mutations.items.shape(found));
-        int frequency = found != 0 && recency instanceof Recency.Marks marks
-                ? Math.min(marks.frequency(found) + 1, Recency.Marks.FREQUENCY_MOST)
-                : 0;
+        long line = mutations.index.lineAt(hash);
+        long head = Index.headAt(line, hash);
         int slot = layout.sizes.slotFor(bytes);
+        boolean main = found == 0 ? eviction.startsInMain(hash, slot) : Items.isMain(mutations.items.shape(found));
+        int frequency = found != 0 && recency instanceof Recency.Marks marks
+                ? Math.min(marks.frequency(head) + 1, Recency.Marks.FREQUENCY_MOST)
+                : 0;
         boolean inPlace = found != 0 && fitsInPlace(found, slot, bytes);
+        if (inPlace
+                && layout.preset == Preset.ADAPTIVE
+                && Items.hasDeadline(givenShape) == Items.hasDeadline(mutations.items.shape(found))) {
+            recency.stored(head, bytes, frequency);
+            long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
+            return rewrite(line, found, shape, content, key, value, ttlNanos, slot);
+        }
         long offset = inPlace ? found : reserve(slot, bytes, found, mayEvict);
         if (offset == 0) {
             mutations.takeEvicted();
@@ -185,7 +195,6 @@ final class SlabStore {
         }
         // The value being replaced may have been moved, or was the last that could make room.
         long old = found == 0 || inPlace ? 0 : mutations.index.find(hash, namespace, key);
-        long line = mutations.index.lineAt(hash);
         mutations.index.shut(line);
         if (inPlace) {
             mutations.unlink(found, false);
@@ -195,7 +204,7 @@ final class SlabStore {
         memory.word(C_VERSION, version);
         long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
         int checksum = write(offset, shape, version, content, key, value, ttlNanos);
-        recency.stored(offset, bytes, frequency);
+        recency.stored(head, bytes, frequency);
         probe.at(Probe.Point.VALUE_WRITTEN);
         if (old != 0) {
             mutations.unlink(old, true);
@@ -207,6 +216,25 @@ final class SlabStore {
         if (old != 0) {
             mutations.pages.freeReserved(true);
         }
+        return counted(slot, version);
+    }
+
+    /**
+     * Replaces a value where it is, in chain and queue. Only its bytes after the header are written before the last
+     * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
+     */
+    private PutResult rewrite(
+            long line, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+        mutations.index.shut(line);
+        mutations.rewriting(offset);
+        probe.at(Probe.Point.REWRITING);
+        long version = memory.word(C_VERSION) + 1;
+        memory.word(C_VERSION, version);
+        int checksum = writeBody(offset, shape, version, content, key, value, ttlNanos);
+        probe.at(Probe.Point.VALUE_WRITTEN);
+        mutations.rewritten(offset, version, shape, checksum);
+        mutations.index.open(line);
+        probe.at(Probe.Point.PUT_LINKED);
         return counted(slot, version);
     }
 
@@ -248,6 +276,10 @@ final class SlabStore {
     private int write(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         memory.word(offset + 16, version);
         memory.word(Items.shapeAt(offset), shape);
+        return writeBody(offset, shape, version, content, key, value, ttlNanos);
+    }
+
+    private int writeBody(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         long monotonic = 0;
         long wall = 0;
         if (ttlNanos != 0) {
@@ -329,6 +361,7 @@ final class SlabStore {
         AuditReport[] report = new AuditReport[1];
         locked("audit", version -> {
             report[0] = new SlabAudit(mutations).run();
+            lock.forgetHold();
             return 0;
         });
         return report[0];
@@ -487,6 +520,6 @@ final class SlabStore {
 
     /** Whether a mutation is under way that has reserved a chunk; for tests. */
     boolean hasReserved() {
-        return memory.word(C_RESERVED) != 0;
+        return memory.word(C_RESERVED) != 0 || memory.word(SlabLayout.C_REWRITING) != 0;
     }
 }

@@ -74,9 +74,9 @@ final class MortalMemory extends Memory {
     }
 
     @Override
-    void mark(long at, short value) {
+    void opaque(long at, long value) {
         store();
-        super.mark(at, value);
+        super.opaque(at, value);
     }
 
     @Override
