@@ -23,7 +23,6 @@ final class Items {
     private final Memory memory;
     private final SlabLayout layout;
     private final long seed;
-    private byte[] scratch = new byte[256];
 
     Items(Memory memory, SlabLayout layout, long seed) {
         this.memory = memory;
@@ -128,15 +127,28 @@ final class Items {
         return key;
     }
 
-    /** Only under the region's lock: the scratch is one. */
+    /** The hash of the key of a value; the same function as below, over memory. */
     long hash(long offset) {
         long shape = shape(offset);
         int length = keyLength(shape);
-        if (scratch.length < length) {
-            scratch = new byte[Math.max(length, scratch.length * 2)];
+        long at = offset + keyAt(shape);
+        if (at + length > layout.size) {
+            throw new HoldfastException(Category.CORRUPT, "the key at offset " + offset + " ends outside the file");
         }
-        memory.read(offset + keyAt(shape), scratch, 0, length);
-        return hash(seed, namespace(shape), scratch, length);
+        long state = start(seed, namespace(shape), length);
+        int i = 0;
+        for (; i + 8 <= length; i += 8) {
+            state = fold(state ^ memory.unaligned(at + i), MIX_1);
+        }
+        if (length - i >= 4) {
+            state = fold(state ^ memory.unalignedInt(at + i), MIX_2);
+            i += 4;
+        }
+        long tail = 0;
+        for (; i < length; i++) {
+            tail = tail << 8 | memory.unsignedByte(at + i);
+        }
+        return finish(seed, state, tail);
     }
 
     long hash(int namespace, byte[] key) {
@@ -148,7 +160,7 @@ final class Items {
      * chain. Chains tell keys apart by their bytes, so a collision costs time and nothing else.
      */
     static long hash(long seed, int namespace, byte[] key, int length) {
-        long state = seed ^ (length + 1) * MIX_1 ^ namespace * MIX_2;
+        long state = start(seed, namespace, length);
         int i = 0;
         for (; i + 8 <= length; i += 8) {
             state = fold(state ^ (long) LONGS.get(key, i), MIX_1);
@@ -161,8 +173,15 @@ final class Items {
         for (; i < length; i++) {
             tail = tail << 8 | key[i] & 0xff;
         }
-        state = fold(state ^ tail ^ MIX_2, MIX_1);
-        return fold(state, seed | 1);
+        return finish(seed, state, tail);
+    }
+
+    private static long start(long seed, int namespace, int length) {
+        return seed ^ (length + 1) * MIX_1 ^ namespace * MIX_2;
+    }
+
+    private static long finish(long seed, long state, long tail) {
+        return fold(fold(state ^ tail ^ MIX_2, MIX_1), seed | 1);
     }
 
     private static long fold(long a, long b) {

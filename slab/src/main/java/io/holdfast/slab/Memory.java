@@ -55,6 +55,18 @@ class Memory {
         WORD.setOpaque(segment, at, value);
     }
 
+    long unaligned(long at) {
+        return segment.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
+    }
+
+    int unalignedInt(long at) {
+        return segment.get(ValueLayout.JAVA_INT_UNALIGNED, at);
+    }
+
+    int unsignedByte(long at) {
+        return segment.get(ValueLayout.JAVA_BYTE, at) & 0xff;
+    }
+
     void read(long at, byte[] into, int from, int length) {
         MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, at, into, from, length);
     }

@@ -3,7 +3,6 @@ package io.holdfast.slab;
 import static io.holdfast.slab.SlabLayout.C_LOCK;
 
 import io.holdfast.Time;
-import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -26,6 +25,11 @@ final class RegionLock {
     }
 
     private static final int SPINS = 200;
+    /** Two looks at the clock cost a twentieth of a put. */
+    private static final int TIMED_ONE_IN = 8;
+
+    private static final long UNTIMED = Long.MIN_VALUE;
+
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
@@ -35,6 +39,7 @@ final class RegionLock {
     private final ReentrantLock local = new ReentrantLock();
     private boolean untidy;
     private long takenAt;
+    private long takes;
 
     RegionLock(Memory memory, Host host, Time time) {
         this.memory = memory;
@@ -117,14 +122,13 @@ final class RegionLock {
     }
 
     private Attempt taken(boolean fromTheDead) {
-        VarHandle.fullFence();
-        takenAt = time.nanoTime();
+        takenAt = takes++ % TIMED_ONE_IN == 0 ? time.nanoTime() : UNTIMED;
         return fromTheDead || untidy ? Attempt.TAKEN_UNTIDY : Attempt.TAKEN;
     }
 
     /** Does not count this hold among the longest: an audit is asked for by people. */
     void forgetHold() {
-        takenAt = time.nanoTime();
+        takenAt = UNTIMED;
     }
 
     /** Notes that the region must be repaired by whoever of this JVM has the lock next. */
@@ -137,7 +141,9 @@ final class RegionLock {
     }
 
     void release() {
-        Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);
+        if (takenAt != UNTIMED) {
+            Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);
+        }
         if (!untidy) {
             memory.release(C_LOCK, 0);
         }

@@ -10,7 +10,7 @@ import java.util.List;
  * @param itemBytes headers, keys and values
  * @param valuesGone values that lapsed or were cleared and whose room was taken back
  * @param mostEvictedByAPut the most values that one put has evicted
- * @param longestHold the longest that the region's lock was held
+ * @param longestHold the longest that the region's lock was held, of one hold in eight; audits are left out
  * @param thefts how often the lock of a dead process was taken
  * @param repairs how often an unfinished mutation was undone
  * @param salvages how often the tables had to be rebuilt from the values
