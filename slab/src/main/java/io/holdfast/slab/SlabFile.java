@@ -84,11 +84,21 @@ final class SlabFile {
     }
 
     private HoldfastException unusable(IOException e) {
-        boolean full = String.valueOf(e.getMessage()).contains("No space left");
+        if (String.valueOf(e.getMessage()).contains("No space left")) {
+            return noSpace("the disk became full while it was written", e);
+        }
         return new HoldfastException(
-                full ? Category.FULL : Category.MISUSE,
-                full ? "no space left for the cache file " + path : "cannot open the cache file " + path + ": " + e,
-                full ? "free space there, or make the cache smaller" : "check the path and its permissions",
+                Category.MISUSE,
+                "cannot open the cache file " + path + ": " + e,
+                "check the path and its permissions",
+                e);
+    }
+
+    private HoldfastException noSpace(String why, @Nullable IOException e) {
+        return new HoldfastException(
+                Category.FULL,
+                "no space left for the cache file " + path + ": " + why,
+                "free space there, or make the cache smaller",
                 e);
     }
 
@@ -181,6 +191,10 @@ final class SlabFile {
         Path directory = path.toAbsolutePath().getParent();
         String prefix = "." + path.getFileName() + ".";
         dropAbandoned(directory, prefix);
+        long usable = Files.getFileStore(directory).getUsableSpace();
+        if (usable < layout.size) {
+            throw noSpace("it needs " + layout.size + " bytes and " + usable + " are free", null);
+        }
         Path temporary = directory.resolve(prefix + Long.toHexString(host.me()) + "." + System.nanoTime() + ".tmp");
         try {
             try (FileChannel channel = FileChannel.open(

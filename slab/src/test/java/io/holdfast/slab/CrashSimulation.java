@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Time;
+import io.holdfast.testkit.Seeds;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -19,7 +20,7 @@ class CrashSimulation {
 
     @Test
     void deathAfterAnyStoreIsRepaired() {
-        Seeds.run(24, this::simulate);
+        Seeds.of(16).twoAtATime().run((seed, random) -> simulate(seed));
     }
 
     private void simulate(long seed) {

@@ -2,6 +2,7 @@ package io.holdfast.slab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.testkit.Seeds;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -17,7 +18,7 @@ class ModelSimulation {
 
     @Test
     void everyValueIsTheLastOnePutAndEveryCountIsRight() {
-        Seeds.run(40, this::simulate);
+        Seeds.of(40).twoAtATime().run((seed, random) -> simulate(seed));
     }
 
     private void simulate(long seed) {
