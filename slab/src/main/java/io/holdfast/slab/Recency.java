@@ -156,6 +156,12 @@ abstract sealed class Recency {
             return mark(head) >>> 10;
         }
 
+        /** What the mark shall say after a put: one use more, or, if the key is new, what others of the chain had. */
+        int frequencyWith(long head, boolean known) {
+            boolean alone = (int) memory.word(head) == 0;
+            return known ? Math.min(frequency(head) + 1, FREQUENCY_MOST) : alone ? 0 : frequency(head);
+        }
+
         void setFrequency(long head, int frequency) {
             mark(head, frequency, mark(head));
         }

@@ -177,9 +177,7 @@ final class SlabStore {
         long head = Index.headAt(line, hash);
         int slot = layout.sizes.slotFor(bytes);
         boolean main = found == 0 ? eviction.startsInMain(hash, slot) : Items.isMain(mutations.items.shape(found));
-        int frequency = found != 0 && recency instanceof Recency.Marks marks
-                ? Math.min(marks.frequency(head) + 1, Recency.Marks.FREQUENCY_MOST)
-                : 0;
+        int frequency = recency instanceof Recency.Marks marks ? marks.frequencyWith(head, found != 0) : 0;
         boolean inPlace = found != 0 && fitsInPlace(found, slot, bytes);
         if (inPlace
                 && layout.preset == Preset.ADAPTIVE
