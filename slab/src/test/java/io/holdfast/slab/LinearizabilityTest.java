@@ -74,7 +74,7 @@ class LinearizabilityTest {
         }
     }
 
-    /** The same with a get that does not look at the sequence. */
+    /** The same with a get that takes its time and does not look at the sequence. */
     @Param(name = "key", gen = IntGen.class, conf = "1:2")
     @Param(name = "value", gen = IntGen.class, conf = "1:3")
     public static class Canary extends Core {
@@ -87,10 +87,13 @@ class LinearizabilityTest {
             if (offset == 0) {
                 return 0;
             }
-            Thread.yield();
-            long shape = items.shape(offset);
+            long at = offset + Items.keyAt(items.shape(offset)) + 1;
             byte[] value = new byte[3];
-            store.memory.read(offset + Items.keyAt(shape) + 1, value, 0, 3);
+            store.memory.read(at, value, 0, 2);
+            for (int i = 0; i < 20_000; i++) {
+                Thread.onSpinWait();
+            }
+            store.memory.read(at + 2, value, 2, 1);
             return value[0] * 100 + value[1] * 10 + value[2];
         }
     }
@@ -102,8 +105,8 @@ class LinearizabilityTest {
                 .actorsPerThread(4)
                 .actorsBefore(2)
                 .actorsAfter(1)
-                .iterations(Integer.getInteger("lincheck.iterations", 6))
-                .invocationsPerIteration(1_500)
+                .iterations(Integer.getInteger("lincheck.iterations", 3))
+                .invocationsPerIteration(120)
                 .minimizeFailedScenario(false);
     }
 
@@ -114,7 +117,7 @@ class LinearizabilityTest {
 
     @Test
     void canaryIsFound() {
-        assertThatThrownBy(() -> options().iterations(60).check(Canary.class))
+        assertThatThrownBy(() -> options().iterations(40).check(Canary.class))
                 .isInstanceOf(LincheckAssertionError.class);
     }
 }
