@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import picocli.CommandLine.Option;
         description = "Decides when shared data may be deleted.",
         subcommands = {
             DoctorCommand.class,
+            CacheCommands.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,
