@@ -1,0 +1,54 @@
+package io.holdfast.sweep.node;
+
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+
+/** Files that are replaced whole: after a crash there is the old content or the new one. */
+final class DurableFile {
+
+    /** Writes the new content. */
+    @FunctionalInterface
+    interface Content {
+        void writeTo(OutputStream out) throws IOException;
+    }
+
+    private DurableFile() {}
+
+    static void replace(Path path, NodeStep.Watch watch, Content content) throws IOException {
+        Path next = path.resolveSibling(path.getFileName() + ".next");
+        try (FileChannel channel = FileChannel.open(
+                next,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.WRITE)) {
+            OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16);
+            content.writeTo(out);
+            out.flush();
+            channel.force(true);
+        }
+        watch.reached(NodeStep.STATE_WRITTEN);
+        Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+        watch.reached(NodeStep.STATE_MOVED);
+        syncFolder(path.toAbsolutePath().getParent());
+    }
+
+    static void remove(Path path) throws IOException {
+        if (Files.deleteIfExists(path)) {
+            syncFolder(path.toAbsolutePath().getParent());
+        }
+    }
+
+    /** Makes durable which names a folder has. */
+    static void syncFolder(Path folder) throws IOException {
+        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+}
