@@ -1,0 +1,183 @@
+package io.holdfast.redis;
+
+import io.holdfast.DutyRunner;
+import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.ReclaimListener;
+import io.holdfast.Setting;
+import io.holdfast.Settings;
+import io.holdfast.Time;
+import io.holdfast.redis.link.Client;
+import io.holdfast.redis.link.LinkSettings;
+import io.holdfast.redis.link.Notices;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.spi.EmbeddedStore;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.UnifiedJedis;
+
+/**
+ * The client: one per process and Redis is enough, it is safe for any number of threads.
+ *
+ * <pre>{@code
+ * try (var holdfast = Holdfast.connect("redis://localhost")) { … }
+ * try (var holdfast = Holdfast.embedded()) { … }                       // a real server of its own, for trying out
+ * try (var holdfast = Holdfast.builder().uri(…).instance("web-1").open()) { … }
+ * }</pre>
+ *
+ * <p><b>Lifecycle.</b> A client owns the connections it opened, the embedded server it started, and one {@link
+ * DutyRunner} for all background work. {@link #close()} stops the duties first and the connections last. It releases
+ * nothing that other processes can see: the holds of this process are no longer renewed, and lapse. To give something
+ * up on purpose, close the hold.
+ */
+public final class Holdfast implements AutoCloseable {
+
+    private final Client client;
+    private final EmbeddedStore.@Nullable Running store;
+
+    private Holdfast(Client client, EmbeddedStore.@Nullable Running store) {
+        this.client = client;
+        this.store = store;
+    }
+
+    /** Connects to a Redis, Cluster or Sentinel URI; see {@link io.holdfast.redis.link.RedisUri}. */
+    public static Holdfast connect(String uri) {
+        return builder().uri(uri).open();
+    }
+
+    /** Starts a real Redis server for this process alone; its data is gone when the client is closed. */
+    public static Holdfast embedded() {
+        return builder().embedded(null).open();
+    }
+
+    /** Starts a real Redis server for this process alone, with its data kept in the given folder. */
+    public static Holdfast embedded(Path dataFolder) {
+        return builder().embedded(dataFolder).open();
+    }
+
+    /** Uses the application's own Jedis client, and leaves it open. */
+    public static Holdfast using(UnifiedJedis client) {
+        return builder().client(client).open();
+    }
+
+    /** Settings come from the builder, then system properties, then the environment. */
+    public static Builder builder() {
+        return new Builder(Settings.ofProcess());
+    }
+
+    /** What this process reclaims from now on is told to the listener. */
+    public void onReclaimed(ReclaimListener listener) {
+        client.notices().add(listener);
+    }
+
+    /** Who this process is to the others: its name and its present life. */
+    public HolderId self() {
+        return client.self();
+    }
+
+    /** The way to Redis, for tools that look at the server itself. */
+    public RedisLink link() {
+        return client.link();
+    }
+
+    /** Where Redis is, without the password. */
+    public String where() {
+        return client.link().where();
+    }
+
+    @Override
+    public void close() {
+        client.duties().close();
+        client.link().close();
+        if (store != null) {
+            store.close();
+        }
+    }
+
+    /** Collects what a client needs; {@link #open()} refuses nonsense by the name of the setting. */
+    public static final class Builder {
+
+        private final Settings settings;
+        private @Nullable UnifiedJedis jedis;
+        private boolean embedded;
+        private @Nullable Path dataFolder;
+
+        private Builder(Settings settings) {
+            this.settings = settings;
+        }
+
+        public Builder uri(String uri) {
+            return set(LinkSettings.URI, uri);
+        }
+
+        public Builder client(UnifiedJedis own) {
+            this.jedis = own;
+            return this;
+        }
+
+        /** Starts a server of its own; {@code null}: without a data folder. */
+        public Builder embedded(@Nullable Path folder) {
+            this.embedded = true;
+            this.dataFolder = folder;
+            return this;
+        }
+
+        public Builder instance(String name) {
+            return set(HoldfastSettings.INSTANCE, name);
+        }
+
+        /** Sets any setting in code; it beats properties and environment. */
+        public <T> Builder set(Setting<T> setting, T value) {
+            settings.set(setting, value);
+            return this;
+        }
+
+        public Holdfast open() {
+            settings.refuseUnknown("holdfast.redis.", HoldfastSettings.ALL);
+            HolderId self = HolderId.newIncarnation(instanceName());
+            int threads = settings.get(HoldfastSettings.DUTY_THREADS);
+            EmbeddedStore.Running store = embedded ? startStore() : null;
+            try {
+                if (store != null) {
+                    settings.set(LinkSettings.URI, store.uri().toString());
+                }
+                RedisLink link = jedis == null ? RedisLink.connect(settings) : RedisLink.using(jedis);
+                DutyRunner duties = DutyRunner.start(threads);
+                return new Holdfast(new Client(link, duties, new Notices(), self, settings, Time.system()), store);
+            } catch (RuntimeException e) {
+                if (store != null) {
+                    store.close();
+                }
+                throw e;
+            }
+        }
+
+        private String instanceName() {
+            String name = settings.get(HoldfastSettings.INSTANCE);
+            if (!name.isEmpty()) {
+                return name;
+            }
+            String host;
+            try {
+                host = InetAddress.getLocalHost().getHostName().replaceAll("[^A-Za-z0-9._-]", "-");
+            } catch (UnknownHostException e) {
+                host = "host";
+            }
+            return host.substring(0, Math.min(host.length(), 50))
+                    + '-'
+                    + ProcessHandle.current().pid();
+        }
+
+        private EmbeddedStore.Running startStore() {
+            EmbeddedStore provider = ServiceLoader.load(EmbeddedStore.class)
+                    .findFirst()
+                    .orElseThrow(() -> HoldfastException.misuse(
+                            "there is no embedded server on the class path",
+                            "add the artifact io.holdfast:holdfast-embedded, or connect to a server"));
+            return provider.start(dataFolder);
+        }
+    }
+}

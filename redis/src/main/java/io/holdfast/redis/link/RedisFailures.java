@@ -1,0 +1,97 @@
+package io.holdfast.redis.link;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import java.net.SocketTimeoutException;
+import java.util.Map;
+import redis.clients.jedis.exceptions.JedisBroadcastException;
+import redis.clients.jedis.exceptions.JedisClusterOperationException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
+
+/** What went wrong between us and Redis, as a category that says what the caller should do. */
+final class RedisFailures {
+
+    /** The first word of an error reply, and what it means for the caller. */
+    private static final Map<String, Category> BY_WORD = Map.ofEntries(
+            Map.entry("LOADING", Category.RETRY),
+            Map.entry("BUSY", Category.RETRY),
+            Map.entry("TRYAGAIN", Category.RETRY),
+            Map.entry("MOVED", Category.RETRY),
+            Map.entry("ASK", Category.RETRY),
+            Map.entry("CLUSTERDOWN", Category.RETRY),
+            Map.entry("MASTERDOWN", Category.RETRY),
+            Map.entry("READONLY", Category.RETRY),
+            Map.entry("NOREPLICAS", Category.RETRY),
+            Map.entry("NOSCRIPT", Category.RETRY),
+            Map.entry("UNKILLABLE", Category.RETRY),
+            Map.entry("OOM", Category.FULL),
+            Map.entry("MISCONF", Category.FULL),
+            Map.entry("NOAUTH", Category.MISUSE),
+            Map.entry("WRONGPASS", Category.MISUSE),
+            Map.entry("NOPERM", Category.MISUSE),
+            Map.entry("NOPROTO", Category.MISUSE),
+            Map.entry("WRONGTYPE", Category.CORRUPT));
+
+    private RedisFailures() {}
+
+    static HoldfastException of(String doing, JedisException failure) {
+        return switch (failure) {
+            case JedisRedirectionException e -> retry(doing, "the cluster is moving this slot", e);
+            case JedisConnectionException e -> ofConnection(doing, e);
+            case JedisClusterOperationException e -> retry(doing, "the cluster has no server for it now", e);
+            case JedisBroadcastException e -> retry(doing, "not every server of the cluster answered", e);
+            case JedisDataException e -> ofReply(doing, e);
+            default -> retry(doing, lineOf(failure), failure);
+        };
+    }
+
+    private static HoldfastException ofConnection(String doing, JedisConnectionException failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SocketTimeoutException) {
+                return retry(doing, "no answer within the time-out", failure);
+            }
+        }
+        return retry(doing, lineOf(failure), failure);
+    }
+
+    private static HoldfastException ofReply(String doing, JedisDataException failure) {
+        String reply = String.valueOf(failure.getMessage());
+        String word = reply.split("[ :\\r\\n]", 2)[0];
+        Category category = BY_WORD.get(word);
+        if (category == null) {
+            // An error that a script of ours raised, or data that it did not expect.
+            category = reply.contains("unknown command") ? Category.MISUSE : Category.CORRUPT;
+        }
+        String action = switch (word) {
+            case "OOM" -> "raise maxmemory, or release something and let the duties reclaim it";
+            case "MISCONF" -> "make the server able to save again (disk full?), see its log";
+            case "NOAUTH", "WRONGPASS" -> "give user and password in the URI: redis://user:password@host";
+            case "NOPERM" -> "grant the commands and keys that docs/operating.md lists";
+            default -> category.action();
+        };
+        return new HoldfastException(category, doing + ": Redis answered " + firstLine(reply), action, failure);
+    }
+
+    private static HoldfastException retry(String doing, String why, Throwable cause) {
+        return new HoldfastException(Category.RETRY, doing + ": " + why, cause);
+    }
+
+    /** The innermost message that says something; one line. */
+    private static String lineOf(Throwable failure) {
+        String line = String.valueOf(failure.getMessage());
+        for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause.getMessage() != null) {
+                line = cause.getMessage();
+            }
+        }
+        return firstLine(line);
+    }
+
+    private static String firstLine(String text) {
+        int end = text.indexOf('\n');
+        return (end < 0 ? text : text.substring(0, end)).strip();
+    }
+}

@@ -1,0 +1,321 @@
+package io.holdfast.redis.link;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Settings;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.AbstractPipeline;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.Response;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.commands.ProtocolCommand;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * The one way to Redis. Everything that Holdfast asks of a server goes through here.
+ *
+ * <p><b>Bounded waiting.</b> A call waits at most {@link LinkSettings#TIMEOUT} for a free connection and as long again
+ * for its reply; then it fails with RETRY. A killed, stalled or cut-off server never hangs a caller, and a call that
+ * failed so may or may not have happened: that is why every script can be repeated.
+ *
+ * <p><b>Recovery.</b> A server that comes back is used again by the next call. A flushed script cache is noticed
+ * (NOSCRIPT) and the script is sent anew. A cluster that moves slots is followed. A fail-over by Sentinel is followed.
+ *
+ * <p><b>Ownership.</b> {@link #connect} opens a client and {@link #close()} closes it. {@link #using} borrows the
+ * caller's client, with its time-outs and its pool, and leaves it open.
+ *
+ * <p>Thread-safe, and made for blocking calls on virtual threads: each call in flight uses one connection of a bounded
+ * pool.
+ */
+public final class RedisLink implements AutoCloseable {
+
+    /** One call of a script, for {@link #callAll}. */
+    public record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {
+        public Call {
+            script.check(keys.size(), arguments.size());
+        }
+    }
+
+    private final UnifiedJedis client;
+    private final boolean owned;
+    private final String where;
+
+    private RedisLink(UnifiedJedis client, boolean owned, String where) {
+        this.client = client;
+        this.owned = owned;
+        this.where = where;
+    }
+
+    /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
+    public static RedisLink connect(Settings settings) {
+        RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
+        UnifiedJedis client;
+        try {
+            client = open(uri, settings);
+        } catch (JedisException e) {
+            throw RedisFailures.of("connecting to " + uri, e);
+        }
+        RedisLink link = new RedisLink(client, true, uri.toString());
+        try {
+            link.checkServers();
+            return link;
+        } catch (RuntimeException e) {
+            link.close();
+            throw e;
+        }
+    }
+
+    /** Uses the caller's own client, and never closes it. */
+    public static RedisLink using(UnifiedJedis client) {
+        RedisLink link = new RedisLink(client, false, "the given client");
+        link.checkServers();
+        return link;
+    }
+
+    private static UnifiedJedis open(RedisUri uri, Settings settings) {
+        int timeoutMillis = Math.toIntExact(settings.get(LinkSettings.TIMEOUT).toMillis());
+        int connectMillis =
+                Math.toIntExact(settings.get(LinkSettings.CONNECT_TIMEOUT).toMillis());
+        JedisClientConfig config = DefaultJedisClientConfig.builder()
+                .resp2()
+                .clientName("holdfast")
+                .connectionTimeoutMillis(connectMillis)
+                .socketTimeoutMillis(timeoutMillis)
+                .ssl(uri.tls())
+                .user(uri.user())
+                .password(uri.password())
+                .database(uri.database())
+                .build();
+        ConnectionPoolConfig pool = new ConnectionPoolConfig();
+        int connections = settings.get(LinkSettings.CONNECTIONS);
+        pool.setMaxTotal(connections);
+        pool.setMaxIdle(connections);
+        pool.setMaxWait(settings.get(LinkSettings.TIMEOUT));
+        pool.setTestWhileIdle(false);
+        pool.setTimeBetweenEvictionRuns(Duration.ofMillis(-1)); // no thread of its own
+        Set<HostAndPort> hosts = uri.endpoints().stream()
+                .map(endpoint -> new HostAndPort(endpoint.host(), endpoint.port()))
+                .collect(Collectors.toSet());
+        return switch (uri.mode()) {
+            case STANDALONE ->
+                RedisClient.builder()
+                        .hostAndPort(hosts.iterator().next())
+                        .clientConfig(config)
+                        .poolConfig(pool)
+                        .build();
+            case CLUSTER ->
+                RedisClusterClient.builder()
+                        .nodes(hosts)
+                        .clientConfig(config)
+                        .poolConfig(pool)
+                        .maxAttempts(5)
+                        .maxTotalRetriesDuration(settings.get(LinkSettings.TIMEOUT))
+                        .build();
+            case SENTINEL ->
+                RedisSentinelClient.builder()
+                        .masterName(String.valueOf(uri.primaryName()))
+                        .sentinels(hosts)
+                        .sentinelClientConfig(DefaultJedisClientConfig.builder()
+                                .connectionTimeoutMillis(connectMillis)
+                                .socketTimeoutMillis(timeoutMillis)
+                                .build())
+                        .clientConfig(config)
+                        .poolConfig(pool)
+                        .build();
+        };
+    }
+
+    /** Calls a script. The first key decides which server of a cluster it goes to. */
+    public Reply call(Script script, List<byte[]> keys, List<byte[]> arguments) {
+        return call(new Call(script, keys, arguments));
+    }
+
+    public Reply call(Call call) {
+        return tell(call.script().name(), () -> {
+            try {
+                return new Reply(client.executeCommand(evalsha(call)));
+            } catch (JedisNoScriptException e) {
+                load(call);
+                return new Reply(client.executeCommand(evalsha(call)));
+            }
+        });
+    }
+
+    /**
+     * Sends all calls at once and then reads all replies. The calls must not depend on one another: in a cluster they go
+     * to several servers, and those that met a flushed script cache are sent again.
+     *
+     * @return for each call, in order, its reply or the exception that it would have thrown
+     */
+    public List<Outcome> callAll(List<Call> calls) {
+        if (calls.size() == 1) {
+            return List.of(Outcome.of(() -> call(calls.getFirst())));
+        }
+        List<Outcome> outcomes = pipeline(calls);
+        for (int i = 0; i < outcomes.size(); i++) {
+            Call call = calls.get(i);
+            if (outcomes.get(i).failure() instanceof HoldfastException e
+                    && e.getCause() instanceof JedisNoScriptException) {
+                outcomes.set(i, Outcome.of(() -> call(call)));
+            }
+        }
+        return outcomes;
+    }
+
+    /** A reply, or why there is none; exactly one of them. */
+    public record Outcome(@Nullable Reply reply, @Nullable HoldfastException failure) {
+
+        static Outcome of(java.util.function.Supplier<Reply> call) {
+            try {
+                return new Outcome(call.get(), null);
+            } catch (HoldfastException e) {
+                return new Outcome(null, e);
+            }
+        }
+
+        public Reply get() {
+            if (reply == null) {
+                throw failure == null ? new IllegalStateException("an outcome without reply or failure") : failure;
+            }
+            return reply;
+        }
+    }
+
+    private List<Outcome> pipeline(List<Call> calls) {
+        List<Response<Object>> responses = new ArrayList<>(calls.size());
+        try (AbstractPipeline pipeline = client.pipelined()) {
+            for (Call call : calls) {
+                responses.add(pipeline.sendCommand(evalsha(call)));
+            }
+            pipeline.sync();
+        } catch (JedisException e) {
+            // Some of them may have been answered: those keep their answers, the others count as unanswered.
+            forgetConnections(e);
+            HoldfastException failure = RedisFailures.of("a batch of " + calls.size() + " calls", e);
+            return calls.stream()
+                    .map(call -> new Outcome(null, failure))
+                    .collect(Collectors.toCollection(ArrayList::new));
+        }
+        List<Outcome> outcomes = new ArrayList<>(calls.size());
+        for (int i = 0; i < responses.size(); i++) {
+            Response<Object> response = responses.get(i);
+            outcomes.add(Outcome.of(() -> tell("a call of a batch", () -> new Reply(response.get()))));
+        }
+        return outcomes;
+    }
+
+    /** Sends a plain command about one key. */
+    public Reply command(ProtocolCommand command, byte[] key, byte[]... arguments) {
+        return tell(command.toString(), () -> {
+            CommandArguments all = new CommandArguments(command).key(key);
+            for (byte[] argument : arguments) {
+                all.add(argument);
+            }
+            return new Reply(client.executeCommand(all));
+        });
+    }
+
+    /** What every server behind the link says of itself; one, unless it is a cluster. */
+    public List<ServerFacts> servers() {
+        return tell("reading INFO of " + where, () -> {
+            if (client instanceof RedisClusterClient cluster) {
+                List<ServerFacts> facts = new ArrayList<>();
+                for (ConnectionPool pool :
+                        new HashSet<>(cluster.getClusterNodes().values())) {
+                    try (Connection connection = pool.getResource()) {
+                        facts.add(facts(connection.executeCommand(Protocol.Command.INFO)));
+                    }
+                }
+                return facts;
+            }
+            return List.of(facts(client.sendCommand(Protocol.Command.INFO)));
+        });
+    }
+
+    /** The URI without its password. */
+    public String where() {
+        return where;
+    }
+
+    private static ServerFacts facts(Object info) {
+        return ServerFacts.parse(new String((byte[]) info, StandardCharsets.UTF_8));
+    }
+
+    private void checkServers() {
+        servers().forEach(facts -> facts.check(where));
+    }
+
+    private static CommandArguments evalsha(Call call) {
+        CommandArguments all = new CommandArguments(Protocol.Command.EVALSHA)
+                .add(call.script().sha())
+                .add(call.keys().size());
+        for (byte[] key : call.keys()) {
+            all.key(key);
+        }
+        for (byte[] argument : call.arguments()) {
+            all.add(argument);
+        }
+        return all;
+    }
+
+    /** Sends the script to the server that has the call's keys. */
+    private void load(Call call) {
+        client.scriptLoad(call.script().source(), call.keys().getFirst());
+    }
+
+    private interface Talk<T> {
+        T now() throws JedisException;
+    }
+
+    private <T> T tell(String doing, Talk<T> talk) {
+        try {
+            return talk.now();
+        } catch (JedisException e) {
+            forgetConnections(e);
+            throw RedisFailures.of(doing, e);
+        } catch (IllegalStateException e) {
+            // Jedis and its pool say so when they were closed.
+            throw HoldfastException.misuse(doing + ": the client is closed", "open a new Holdfast client");
+        }
+    }
+
+    /**
+     * After a broken connection the idle ones are most likely broken too, and would fail one caller each: they are
+     * thrown away. Those of a borrowed client are its owner's business.
+     */
+    private void forgetConnections(JedisException failure) {
+        if (owned && failure instanceof JedisConnectionException) {
+            switch (client) {
+                case RedisClient single -> single.getPool().clear();
+                case RedisClusterClient cluster ->
+                    cluster.getClusterNodes().values().forEach(ConnectionPool::clear);
+                default -> {}
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (owned) {
+            client.close();
+        }
+    }
+}
