@@ -101,7 +101,8 @@ final class Mark {
         try {
             Map<NodeId, Long> counts = counts();
             Map<NodeId, Target> targets = targets(counts);
-            List<Range> ranges = scan(targets, counts.values().stream().mapToLong(Long::longValue).sum());
+            List<Range> ranges = scan(
+                    targets, counts.values().stream().mapToLong(Long::longValue).sum());
             Map<NodeId, Long> seen = new HashMap<>();
             long newest = Long.MIN_VALUE;
             for (Range range : ranges) {
@@ -169,13 +170,14 @@ final class Mark {
     private List<Range> scan(Map<NodeId, Target> targets, long total) throws Exception {
         int atOnce = Math.min(workers.count(), snapshot.ranges());
         long lanes = Math.max(1, (long) targets.size() * atOnce);
-        int batch = (int) Math.clamp(bufferMemory / (lanes * 2 * Long.BYTES), BATCH_LEAST, BATCH_MOST);
+        int batch = Math.clamp(bufferMemory / (lanes * 2 * Long.BYTES), BATCH_LEAST, BATCH_MOST);
         AtomicLong done = new AtomicLong();
         List<Callable<Range>> tasks = new ArrayList<>();
         for (int number = 0; number < snapshot.ranges(); number++) {
             int range = number;
             tasks.add(() -> {
-                List<PieceSink> riders = observers.stream().map(o -> o.range(range)).toList();
+                List<PieceSink> riders =
+                        observers.stream().map(o -> o.range(range)).toList();
                 Range sink = new Range(targets, batch, riders, rows -> {
                     long sum = done.addAndGet(rows);
                     progress.progress(SweepProgress.Phase.SCAN, owner.name(), sum, total);

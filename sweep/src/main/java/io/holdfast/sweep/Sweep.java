@@ -166,7 +166,8 @@ public final class Sweep {
                 if (snapshot.contains(node.id(), alarm.id().bytes())) {
                     throw new HoldfastException(
                             Category.CORRUPT,
-                            "cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node " + node.id(),
+                            "cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node "
+                                    + node.id(),
                             "the piece is back; restore cycle " + alarm.cycle()
                                     + " on every node, find the cause, then end the alarm",
                             null);
@@ -224,11 +225,7 @@ public final class Sweep {
 
     /** Does something on several nodes side by side; a node that fails is reported and does not stop the others. */
     SweepReport onEach(
-            SweepReport base,
-            Collection<StorageNode> some,
-            Workers workers,
-            SweepProgress.Phase phase,
-            OnNode action)
+            SweepReport base, Collection<StorageNode> some, Workers workers, SweepProgress.Phase phase, OnNode action)
             throws Exception {
         Map<NodeId, String> failures = new ConcurrentSkipListMap<>(base.failures());
         Map<NodeId, NodeReport> reports = new ConcurrentSkipListMap<>();
@@ -236,8 +233,12 @@ public final class Sweep {
         for (StorageNode node : some) {
             tasks.add(() -> {
                 try {
-                    reports.put(node.id(), action.apply(node, (examined, done, folders) ->
-                            progress.progress(phase, node.id().name(), done, folders)));
+                    reports.put(
+                            node.id(),
+                            action.apply(
+                                    node,
+                                    (examined, done, folders) ->
+                                            progress.progress(phase, node.id().name(), done, folders)));
                     return true;
                 } catch (Exception e) {
                     failures.put(node.id(), e instanceof HoldfastException ? "" + e.getMessage() : e.toString());

@@ -8,11 +8,8 @@ import java.util.regex.Pattern;
 public final class SweepSettings {
 
     /** Which part of the garbage may survive a cycle by chance. */
-    public static final Setting<String> FALSE_POSITIVES = Setting.text(
-            "sweep.false-positives",
-            "0.1",
-            Pattern.compile("0\\.(5|[0-4][0-9]{0,3})"),
-            "0.0001 to 0.5");
+    public static final Setting<String> FALSE_POSITIVES =
+            Setting.text("sweep.false-positives", "0.1", Pattern.compile("0\\.(5|[0-4][0-9]{0,3})"), "0.0001 to 0.5");
 
     /** The most memory for filters; a cycle that needs more is refused before it begins. */
     public static final Setting<Long> FILTER_MEMORY =

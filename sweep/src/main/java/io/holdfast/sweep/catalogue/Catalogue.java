@@ -2,6 +2,7 @@ package io.holdfast.sweep.catalogue;
 
 import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.OwnerId;
+import java.io.IOException;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -48,7 +49,7 @@ public interface Catalogue {
         default void check() throws Exception {}
 
         @Override
-        default void close() throws Exception {}
+        default void close() throws IOException {}
     }
 
     /** Takes the pieces of a scan, one by one, on the thread that scans. */

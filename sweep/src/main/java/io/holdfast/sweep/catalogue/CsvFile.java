@@ -108,8 +108,8 @@ public final class CsvFile {
             throw FileCatalogue.corrupt("its content does not match its digest");
         }
         try {
-            FileCatalogue.Head said = new FileCatalogue.Head(
-                    new OwnerId(head.group(1)), Instant.parse(head.group(2)), head.group(3));
+            FileCatalogue.Head said =
+                    new FileCatalogue.Head(new OwnerId(head.group(1)), Instant.parse(head.group(2)), head.group(3));
             IdForm form = IdForm.valueOf(head.group(4).toUpperCase(Locale.ROOT));
             return new Text(said, form, Long.parseLong(end.group(1)), start.indexOf('\n') + 1L, bodyEnd);
         } catch (DateTimeException | HoldfastException e) {

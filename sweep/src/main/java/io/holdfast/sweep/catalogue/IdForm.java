@@ -29,13 +29,12 @@ public enum IdForm {
 
     /** The id that a text means; CORRUPT if it is not exactly one. */
     public byte[] decode(String text) {
-        byte @Nullable [] id =
-                switch (this) {
-                    case HEX -> hex(text);
-                    case BASE32 -> Base32.decode(text);
-                    case UUID -> uuid(text);
-                    case BYTES, TEXT -> text.getBytes(StandardCharsets.UTF_8);
-                };
+        byte @Nullable [] id = switch (this) {
+            case HEX -> hex(text);
+            case BASE32 -> Base32.decode(text);
+            case UUID -> uuid(text);
+            case BYTES, TEXT -> text.getBytes(StandardCharsets.UTF_8);
+        };
         if (id == null || id.length < 1 || id.length > Fingerprint.ID_BYTES_MAX) {
             throw new HoldfastException(
                     Category.CORRUPT,

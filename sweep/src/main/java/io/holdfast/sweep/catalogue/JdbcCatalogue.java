@@ -59,7 +59,7 @@ public final class JdbcCatalogue implements Catalogue {
     public static JdbcCatalogue of(DataSource dataSource, String query) {
         String trimmed = query.strip();
         if (!trimmed.toLowerCase(Locale.ROOT).startsWith("select")
-                && !trimmed.toLowerCase(Locale.ROOT).startsWith("with")
+                        && !trimmed.toLowerCase(Locale.ROOT).startsWith("with")
                 || trimmed.contains(";")) {
             throw HoldfastException.misuse(
                     "the catalogue query '" + query + "'",
@@ -133,7 +133,8 @@ public final class JdbcCatalogue implements Catalogue {
     private String incarnation(Connection connection, boolean postgres) throws SQLException {
         String sql = incarnationQuery;
         if (sql == null && postgres) {
-            // Another cluster, a recovery to an earlier point, or a database loaded from a dump: each changes one of them.
+            // Another cluster, a recovery to an earlier point, or a database loaded from a dump: each changes one of
+            // them.
             sql = "select s.system_identifier || '/' || c.timeline_id || '/' || d.oid"
                     + " from pg_control_system() s, pg_control_checkpoint() c, pg_database d"
                     + " where d.datname = current_database()";

@@ -90,8 +90,10 @@ public final class FilterFormat {
         int version = Short.toUnsignedInt(header.getShort());
         int function = Short.toUnsignedInt(header.getShort());
         if (version != LiveFilter.VERSION || function != Fingerprint.VERSION) {
-            throw corrupt("has version " + version + " and fingerprint function " + function + "; known are "
-                    + LiveFilter.VERSION + " and " + Fingerprint.VERSION, null);
+            throw corrupt(
+                    "has version " + version + " and fingerprint function " + function + "; known are "
+                            + LiveFilter.VERSION + " and " + Fingerprint.VERSION,
+                    null);
         }
         long seed = header.getLong();
         FilterGeometry geometry = geometry(header.getInt(), header.getInt());
@@ -144,6 +146,9 @@ public final class FilterFormat {
 
     private static HoldfastException corrupt(String what, @org.jspecify.annotations.Nullable Exception cause) {
         return new HoldfastException(
-                Category.CORRUPT, "the filter " + what, "drop it; nothing is trashed by it, the next cycle sends another", cause);
+                Category.CORRUPT,
+                "the filter " + what,
+                "drop it; nothing is trashed by it, the next cycle sends another",
+                cause);
     }
 }

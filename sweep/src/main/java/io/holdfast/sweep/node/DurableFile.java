@@ -24,10 +24,7 @@ final class DurableFile {
     static void replace(Path path, NodeStep.Watch watch, Content content) throws IOException {
         Path next = path.resolveSibling(path.getFileName() + ".next");
         try (FileChannel channel = FileChannel.open(
-                next,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING,
-                StandardOpenOption.WRITE)) {
+                next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
             OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16);
             content.writeTo(out);
             out.flush();

@@ -134,8 +134,7 @@ final class FileLedger implements Ledger, Closeable {
     private static int read(Path path, Taker taker) throws IOException {
         int count = 0;
         long at = 0;
-        try (DataInputStream in =
-                new DataInputStream(new BufferedInputStream(Files.newInputStream(path), 1 << 16))) {
+        try (DataInputStream in = new DataInputStream(new BufferedInputStream(Files.newInputStream(path), 1 << 16))) {
             while (true) {
                 int length = in.readInt();
                 int expected = in.readInt();

@@ -129,8 +129,7 @@ public final class FilePieceStore implements PieceStore {
     }
 
     private void writeTemp(Path temp, InputStream bytes) throws IOException {
-        try (FileChannel channel =
-                FileChannel.open(temp, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = FileChannel.open(temp, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
             OutputStream out = Channels.newOutputStream(channel);
             bytes.transferTo(out);
             watch.reached(NodeStep.PUT_TEMP_WRITTEN);
@@ -178,8 +177,8 @@ public final class FilePieceStore implements PieceStore {
     @Override
     public Optional<InputStream> get(OwnerId owner, PieceId id) throws IOException {
         try {
-            return Optional.of(Files.newInputStream(
-                    live(owner, name(id)), StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS));
+            return Optional.of(
+                    Files.newInputStream(live(owner, name(id)), StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS));
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }
@@ -206,7 +205,8 @@ public final class FilePieceStore implements PieceStore {
         TreeSet<OwnerId> owners = new TreeSet<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(root.resolve("owners"), "*[a-z2-7]")) {
             for (Path file : files) {
-                OwnerId owner = new OwnerId(Files.readString(file, StandardCharsets.US_ASCII).strip());
+                OwnerId owner = new OwnerId(
+                        Files.readString(file, StandardCharsets.US_ASCII).strip());
                 if (!owner.folder().equals(file.getFileName().toString())) {
                     throw new HoldfastException(
                             Category.CORRUPT, "owners/" + file.getFileName() + " names another owner: " + owner);
@@ -419,8 +419,7 @@ public final class FilePieceStore implements PieceStore {
     private void renewAge(Path path) throws IOException {
         Files.setLastModifiedTime(path, FileTime.from(time.instant()));
         if (sync == Sync.DURABLE) {
-            try (FileChannel channel =
-                    FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
                 channel.force(true);
             }
         }
@@ -443,7 +442,9 @@ public final class FilePieceStore implements PieceStore {
             return;
         }
         if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-            if (!path.equals(root) && path.getParent() != null && !path.getParent().equals(root)) {
+            if (!path.equals(root)
+                    && path.getParent() != null
+                    && !path.getParent().equals(root)) {
                 folder(path.getParent());
             }
             Files.createDirectories(path);

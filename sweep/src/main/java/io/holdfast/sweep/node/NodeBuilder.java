@@ -154,8 +154,7 @@ public final class NodeBuilder {
     private int mark() throws IOException {
         int idBytes = settings.get(NodeSettings.ID_BYTES);
         String text = "holdfast-node 1\nnode " + id + "\nid-bytes " + idBytes + "\n";
-        DurableFile.replace(
-                root.resolve(MARKER), watch, out -> out.write(text.getBytes(StandardCharsets.US_ASCII)));
+        DurableFile.replace(root.resolve(MARKER), watch, out -> out.write(text.getBytes(StandardCharsets.US_ASCII)));
         return idBytes;
     }
 

@@ -12,8 +12,8 @@ public final class NodeSettings {
             "sweep.node.spare-window", Duration.ofHours(72), Duration.ofHours(1), Duration.ofDays(365));
 
     /** How long the trash is kept. */
-    public static final Setting<Duration> TRASH_KEEP = Setting.duration(
-            "sweep.node.trash-keep", Duration.ofDays(7), Duration.ofDays(1), Duration.ofDays(3650));
+    public static final Setting<Duration> TRASH_KEEP =
+            Setting.duration("sweep.node.trash-keep", Duration.ofDays(7), Duration.ofDays(1), Duration.ofDays(3650));
 
     /** How much of the most pieces held may be trashed in 30 days without an operator, in per cent. */
     public static final Setting<Integer> BRAKE = Setting.integer("sweep.node.brake", 10, 1, 100);
@@ -36,8 +36,8 @@ public final class NodeSettings {
     public static final Setting<Integer> LEDGER_RECORDS =
             Setting.integer("sweep.node.ledger-records", 1_000_000, 1_000, 100_000_000);
 
-    public static final List<Setting<?>> ALL = List.of(
-            SPARE_WINDOW, TRASH_KEEP, BRAKE, CLOCK_SKEW, WALK_LIMIT, ID_BYTES, FILTER_MAX, LEDGER_RECORDS);
+    public static final List<Setting<?>> ALL =
+            List.of(SPARE_WINDOW, TRASH_KEEP, BRAKE, CLOCK_SKEW, WALK_LIMIT, ID_BYTES, FILTER_MAX, LEDGER_RECORDS);
 
     private NodeSettings() {}
 }

@@ -30,12 +30,12 @@ final class Refusal {
             throw refuse("cycle " + manifest.cycle() + " is not newer than the last, " + lastCycle);
         }
         if (Duration.between(manifest.issuedAt(), now).abs().compareTo(config.clockSkew()) > 0) {
-            throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now + "; the clocks may differ by "
-                    + Setting.text(config.clockSkew()));
+            throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
+                    + "; the clocks may differ by " + Setting.text(config.clockSkew()));
         }
         if (filter.geometry().bytes() > config.filterBytesMax()) {
-            throw refuse("its filter has " + filter.geometry().bytes() + " bytes; allowed are "
-                    + config.filterBytesMax());
+            throw refuse(
+                    "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());
         }
         if (!MessageDigest.isEqual(FilterFormat.digest(filter), manifest.digest())) {
             throw refuse("the filter does not match its digest");
@@ -49,8 +49,10 @@ final class Refusal {
     static String detail(Verdict verdict, long garbage, long missing, NodeBuilder.Config config) {
         return switch (verdict) {
             case READY -> garbage == 0 ? "nothing to trash" : "ready";
-            case FIRST_CYCLE -> "first cycle of this owner here: a dry run; the next one trashes, or an approval of this";
-            case OTHER_CATALOGUE -> "the catalogue is another one than before (restored backup?): approve if that is right";
+            case FIRST_CYCLE ->
+                "first cycle of this owner here: a dry run; the next one trashes, or an approval of this";
+            case OTHER_CATALOGUE ->
+                "the catalogue is another one than before (restored backup?): approve if that is right";
             case EMPTY_FILTER -> "the catalogue knows no piece of this node: approve if that is right";
             case BRAKED -> "more than " + config.brakePercent() + " % in 30 days: approve if that is right";
             case TOO_FEW_HITS ->

@@ -85,8 +85,7 @@ record RetainFile(
 
     /** The cycle under way, if any. */
     static Optional<RetainFile> read(Path state, OwnerId owner, long filterBytesMax) throws IOException {
-        try (InputStream file =
-                new BufferedInputStream(Files.newInputStream(path(state, owner)), 1 << 16)) {
+        try (InputStream file = new BufferedInputStream(Files.newInputStream(path(state, owner)), 1 << 16)) {
             DataInputStream in = new DataInputStream(file);
             if (in.readInt() != MAGIC) {
                 throw new IOException("it does not begin as one");

@@ -251,7 +251,8 @@ final class RetainWalk implements Duty {
         return folder;
     }
 
-    @Nullable IOException failure() {
+    @Nullable
+    IOException failure() {
         return failure;
     }
 

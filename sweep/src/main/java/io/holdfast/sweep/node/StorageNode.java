@@ -154,7 +154,12 @@ public final class StorageNode implements AutoCloseable {
     }
 
     private void noteHit(OwnerId owner, PieceId piece, long cycle) throws IOException {
-        LOG.log(Level.WARNING, "node {0}: {1} was read though cycle {2} had trashed it; it is restored", id, piece, cycle);
+        LOG.log(
+                Level.WARNING,
+                "node {0}: {1} was read though cycle {2} had trashed it; it is restored",
+                id,
+                piece,
+                cycle);
         OwnerBooks mine = books(owner);
         synchronized (mine) {
             if (mine.hits.size() < OwnerBooks.ALARMS_MAX) {
@@ -212,8 +217,8 @@ public final class StorageNode implements AutoCloseable {
             Instant now = time.instant();
             Refusal.check(manifest, filter, id, mine.lastCycle, now, config);
             Instant limit = (manifest.cutoff().isBefore(now) ? manifest.cutoff() : now).minus(config.spareWindow());
-            RetainWalk walk = RetainWalk.examine(
-                    store, manifest, filter, limit, time, config.walkLimit(), () -> false, by);
+            RetainWalk walk =
+                    RetainWalk.examine(store, manifest, filter, limit, time, config.walkLimit(), () -> false, by);
             run(walk, progress);
             synchronized (mine) {
                 mine.look(now);
@@ -226,7 +231,14 @@ public final class StorageNode implements AutoCloseable {
                 }
                 mine.write();
                 RetainFile retain = new RetainFile(
-                        manifest, filter, verdict, limit, walk.examined(), walk.garbage(), walk.garbageBytes(), false,
+                        manifest,
+                        filter,
+                        verdict,
+                        limit,
+                        walk.examined(),
+                        walk.garbage(),
+                        walk.garbageBytes(),
+                        false,
                         false);
                 retain.write(state, watch);
                 watch.reached(NodeStep.TRASH_PLANNED);
@@ -329,8 +341,8 @@ public final class StorageNode implements AutoCloseable {
         OwnerId owner = retain.manifest().owner();
         long cycle = retain.manifest().cycle();
         watch.reached(NodeStep.TRASH_BEGUN);
-        RetainWalk walk = RetainWalk.trash(
-                store, retain, time, config.walkLimit(), () -> voiding.contains(cycle), ledger, by);
+        RetainWalk walk =
+                RetainWalk.trash(store, retain, time, config.walkLimit(), () -> voiding.contains(cycle), ledger, by);
         run(walk, progress);
         if (ledger instanceof FileLedger file) {
             file.flush();
@@ -371,8 +383,8 @@ public final class StorageNode implements AutoCloseable {
     private Optional<RetainFile> stored(OwnerId owner) throws IOException {
         try {
             Optional<RetainFile> retain = RetainFile.read(state, owner, config.filterBytesMax());
-            boolean voided =
-                    retain.isPresent() && isVoided(owner, retain.get().manifest().cycle());
+            boolean voided = retain.isPresent()
+                    && isVoided(owner, retain.get().manifest().cycle());
             return voided ? Optional.empty() : retain;
         } catch (HoldfastException e) {
             LOG.log(Level.ERROR, "node " + id + ": " + e.getMessage(), e);
@@ -524,8 +536,7 @@ public final class StorageNode implements AutoCloseable {
 
     /** What is known of a piece: where it is, and whether a cycle trashed it. */
     public PieceFate why(PieceId piece) throws IOException {
-        Optional<Reclaimed> record =
-                ledger.find(new ThingId(ThingId.Kind.PIECE, id.name(), piece.toString()));
+        Optional<Reclaimed> record = ledger.find(new ThingId(ThingId.Kind.PIECE, id.name(), piece.toString()));
         for (OwnerId owner : store.owners()) {
             Optional<PieceStore.Facts> facts = store.look(owner, piece);
             if (facts.isPresent()) {
