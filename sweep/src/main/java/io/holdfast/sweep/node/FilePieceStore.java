@@ -69,18 +69,18 @@ public final class FilePieceStore implements PieceStore {
     private final Path root;
     private final int idBytes;
     private final Time time;
-    private final Sync sync;
+    private final StateFiles files;
     private final NodeStep.Watch watch;
     private final ReentrantLock[] stripes = new ReentrantLock[STRIPES];
     private final ConcurrentHashMap<OwnerId, String> ownerFolders = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Path, Boolean> folders = new ConcurrentHashMap<>();
 
-    FilePieceStore(Path root, int idBytes, Time time, Sync sync, NodeStep.Watch watch) throws IOException {
+    FilePieceStore(Path root, int idBytes, Time time, StateFiles files) throws IOException {
         this.root = root.toAbsolutePath().normalize();
         this.idBytes = idBytes;
         this.time = time;
-        this.sync = sync;
-        this.watch = watch;
+        this.files = files;
+        this.watch = files.watch();
         for (int i = 0; i < STRIPES; i++) {
             stripes[i] = new ReentrantLock();
         }
@@ -134,7 +134,7 @@ public final class FilePieceStore implements PieceStore {
             bytes.transferTo(out);
             watch.reached(NodeStep.PUT_TEMP_WRITTEN);
             Files.setLastModifiedTime(temp, FileTime.from(time.instant()));
-            if (sync == Sync.DURABLE) {
+            if (files.sync() == Sync.DURABLE) {
                 channel.force(true);
             }
         }
@@ -159,7 +159,7 @@ public final class FilePieceStore implements PieceStore {
         renewAge(temp);
         Files.move(temp, live, StandardCopyOption.ATOMIC_MOVE);
         watch.reached(NodeStep.PUT_MOVED);
-        syncFolder(live.getParent());
+        files.syncFolder(live.getParent());
         watch.reached(NodeStep.PUT_DONE);
         return Put.STORED;
     }
@@ -170,8 +170,8 @@ public final class FilePieceStore implements PieceStore {
         folder(live.getParent());
         Files.move(trashed, live, StandardCopyOption.ATOMIC_MOVE);
         watch.reached(NodeStep.RESTORE_MOVED);
-        syncFolder(live.getParent());
-        syncFolder(trashed.getParent());
+        files.syncFolder(live.getParent());
+        files.syncFolder(trashed.getParent());
     }
 
     @Override
@@ -192,7 +192,7 @@ public final class FilePieceStore implements PieceStore {
             boolean was = isPiece(live);
             if (was) {
                 Files.delete(live);
-                syncFolder(live.getParent());
+                files.syncFolder(live.getParent());
             }
             return was;
         } finally {
@@ -329,8 +329,8 @@ public final class FilePieceStore implements PieceStore {
     @Override
     public void settle(OwnerId owner, int folder, long cycle) throws IOException {
         String pair = Base32.pair(folder);
-        syncFolder(cyclePath(owner, cycle).resolve(pair));
-        syncFolder(ownerPath("pieces", owner).resolve(pair));
+        files.syncFolder(cyclePath(owner, cycle).resolve(pair));
+        files.syncFolder(ownerPath("pieces", owner).resolve(pair));
         watch.reached(NodeStep.TRASH_SETTLED);
     }
 
@@ -399,7 +399,7 @@ public final class FilePieceStore implements PieceStore {
             }
             folders.remove(path);
             Files.delete(path);
-            syncFolder(path.getParent());
+            files.syncFolder(path.getParent());
         }
     }
 
@@ -418,11 +418,7 @@ public final class FilePieceStore implements PieceStore {
 
     private void renewAge(Path path) throws IOException {
         Files.setLastModifiedTime(path, FileTime.from(time.instant()));
-        if (sync == Sync.DURABLE) {
-            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-                channel.force(true);
-            }
-        }
+        files.syncFile(path);
     }
 
     private void register(OwnerId owner) throws IOException {
@@ -431,7 +427,7 @@ public final class FilePieceStore implements PieceStore {
             return;
         }
         if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-            DurableFile.replace(path, watch, out -> out.write(owner.name().getBytes(StandardCharsets.US_ASCII)));
+            files.replace(path, out -> out.write(owner.name().getBytes(StandardCharsets.US_ASCII)));
         }
         folders.put(path, true);
     }
@@ -448,19 +444,13 @@ public final class FilePieceStore implements PieceStore {
                 folder(path.getParent());
             }
             Files.createDirectories(path);
-            syncFolder(path.getParent());
+            files.syncFolder(path.getParent());
         }
         if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
             throw new HoldfastException(
                     Category.CORRUPT, root.relativize(path) + " is not a folder", "remove what has its place", null);
         }
         folders.put(path, true);
-    }
-
-    private void syncFolder(Path path) throws IOException {
-        if (sync == Sync.DURABLE) {
-            DurableFile.syncFolder(path);
-        }
     }
 
     private static boolean isPiece(Path path) throws IOException {

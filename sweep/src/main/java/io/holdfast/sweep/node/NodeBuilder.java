@@ -99,13 +99,14 @@ public final class NodeBuilder {
         try {
             boolean made = make();
             int idBytes = made ? mark() : readMarker();
+            StateFiles files = new StateFiles(sync, watch);
             Path state = root.resolve("state");
             Files.createDirectories(state);
             Ledger records = ledger == null
                     ? new FileLedger(root.resolve("ledger"), settings.get(NodeSettings.LEDGER_RECORDS))
                     : ledger;
-            PieceStore pieces = store == null ? new FilePieceStore(root, idBytes, time, sync, watch) : store;
-            return new StorageNode(id, state, pieces, config, records, lock, watch, time);
+            PieceStore pieces = store == null ? new FilePieceStore(root, idBytes, time, files) : store;
+            return new StorageNode(id, state, pieces, config, records, lock, files, time);
         } catch (IOException | RuntimeException e) {
             lock.acquiredBy().close();
             throw e;
@@ -119,6 +120,7 @@ public final class NodeBuilder {
         }
         Files.createDirectories(root);
         if (Files.exists(root.resolve(MARKER), LinkOption.NOFOLLOW_LINKS)) {
+            readMarker();
             return false;
         }
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(root)) {
@@ -154,7 +156,8 @@ public final class NodeBuilder {
     private int mark() throws IOException {
         int idBytes = settings.get(NodeSettings.ID_BYTES);
         String text = "holdfast-node 1\nnode " + id + "\nid-bytes " + idBytes + "\n";
-        DurableFile.replace(root.resolve(MARKER), watch, out -> out.write(text.getBytes(StandardCharsets.US_ASCII)));
+        new StateFiles(sync, watch)
+                .replace(root.resolve(MARKER), out -> out.write(text.getBytes(StandardCharsets.US_ASCII)));
         return idBytes;
     }
 

@@ -49,7 +49,7 @@ final class OwnerBooks {
     record TrashHit(long cycle, PieceId id, Instant at) {}
 
     private final Path path;
-    private final NodeStep.Watch watch;
+    private final StateFiles files;
 
     long lastCycle;
     String incarnation = "";
@@ -61,18 +61,18 @@ final class OwnerBooks {
     final TreeSet<Long> voided = new TreeSet<>();
     final List<TrashHit> hits = new ArrayList<>();
 
-    private OwnerBooks(Path path, NodeStep.Watch watch) {
+    private OwnerBooks(Path path, StateFiles files) {
         this.path = path;
-        this.watch = watch;
+        this.files = files;
     }
 
-    static OwnerBooks open(Path state, OwnerId owner, NodeStep.Watch watch) throws IOException {
+    static OwnerBooks open(Path state, OwnerId owner, StateFiles files) throws IOException {
         Path folder = state.resolve(owner.folder());
         if (!Files.isDirectory(folder)) {
             Files.createDirectories(folder);
-            DurableFile.syncFolder(state);
+            files.syncFolder(state);
         }
-        OwnerBooks books = new OwnerBooks(folder.resolve("books"), watch);
+        OwnerBooks books = new OwnerBooks(folder.resolve("books"), files);
         byte[] bytes;
         try {
             bytes = Files.readAllBytes(books.path);
@@ -162,7 +162,7 @@ final class OwnerBooks {
             }
         }
         byte[] body = bytes.toByteArray();
-        DurableFile.replace(path, watch, out -> {
+        files.replace(path, out -> {
             DataOutputStream data = new DataOutputStream(out);
             data.write(body);
             data.writeLong(checksum(body));

@@ -57,7 +57,7 @@ record RetainFile(
         return state.resolve(owner.folder()).resolve("retain");
     }
 
-    void write(Path state, NodeStep.Watch watch) throws IOException {
+    void write(Path state, StateFiles files) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream head = new DataOutputStream(bytes)) {
             byte[] encoded = manifest.encode();
@@ -72,7 +72,7 @@ record RetainFile(
             head.writeBoolean(approved);
         }
         byte[] head = bytes.toByteArray();
-        DurableFile.replace(path(state, manifest.owner()), watch, out -> {
+        files.replace(path(state, manifest.owner()), out -> {
             DataOutputStream data = new DataOutputStream(out);
             data.writeInt(MAGIC);
             data.writeInt(head.length);

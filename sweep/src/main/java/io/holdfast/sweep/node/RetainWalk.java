@@ -191,7 +191,7 @@ final class RetainWalk implements Duty {
 
     private void move(PieceId id, Ledger record) throws GaveUp {
         if (garbage == trashMost) {
-            spare(SpareReason.RENEWED);
+            spareBeyondTheExamined(id);
             return;
         }
         try {
@@ -220,6 +220,20 @@ final class RetainWalk implements Duty {
             if (++failedInARow == FAILURES_MOST) {
                 throw new GaveUp(e);
             }
+        }
+    }
+
+    /** Garbage that the examination did not see was touched since; most of it is young by now. */
+    private void spareBeyondTheExamined(PieceId id) {
+        try {
+            boolean young = store.look(manifest.owner(), id)
+                    .filter(facts -> facts.age().isAfter(limit))
+                    .isPresent();
+            spare(young ? SpareReason.YOUNG : SpareReason.RENEWED);
+        } catch (PieceStore.UnknownKind e) {
+            spare(SpareReason.UNKNOWN_KIND);
+        } catch (IOException e) {
+            spare(SpareReason.AGE_UNKNOWN);
         }
     }
 

@@ -93,6 +93,7 @@ public final class StorageNode implements AutoCloseable {
     private final NodeBuilder.Config config;
     private final Ledger ledger;
     private final FileLock fileLock;
+    private final StateFiles files;
     private final NodeStep.Watch watch;
     private final Time time;
     private final HolderId by;
@@ -109,7 +110,7 @@ public final class StorageNode implements AutoCloseable {
             NodeBuilder.Config config,
             Ledger ledger,
             FileLock fileLock,
-            NodeStep.Watch watch,
+            StateFiles files,
             Time time) {
         this.id = id;
         this.state = state;
@@ -117,7 +118,8 @@ public final class StorageNode implements AutoCloseable {
         this.config = config;
         this.ledger = ledger;
         this.fileLock = fileLock;
-        this.watch = watch;
+        this.files = files;
+        this.watch = files.watch();
         this.time = time;
         this.by = HolderId.newIncarnation(id.name());
     }
@@ -240,7 +242,7 @@ public final class StorageNode implements AutoCloseable {
                         walk.garbageBytes(),
                         false,
                         false);
-                retain.write(state, watch);
+                retain.write(state, files);
                 watch.reached(NodeStep.TRASH_PLANNED);
                 return report(retain, walk, false, Refusal.detail(verdict, walk.garbage(), missing, config));
             }
@@ -333,7 +335,7 @@ public final class StorageNode implements AutoCloseable {
             mine.write();
         }
         RetainFile released = retain.release(approved);
-        released.write(state, watch);
+        released.write(state, files);
         return released;
     }
 
@@ -357,7 +359,7 @@ public final class StorageNode implements AutoCloseable {
             mine.trash.put(cycle, new OwnerBooks.InTrash(time.instant(), Duration.ZERO));
             mine.write();
         }
-        DurableFile.remove(RetainFile.path(state, owner));
+        files.remove(RetainFile.path(state, owner));
         watch.reached(NodeStep.TRASH_DONE);
         return report(retain, walk, true, walk.failed() == 0 ? "done" : walk.failed() + " pieces could not be moved");
     }
@@ -387,8 +389,8 @@ public final class StorageNode implements AutoCloseable {
                     && isVoided(owner, retain.get().manifest().cycle());
             return voided ? Optional.empty() : retain;
         } catch (HoldfastException e) {
-            LOG.log(Level.ERROR, "node " + id + ": " + e.getMessage(), e);
-            DurableFile.remove(RetainFile.path(state, owner));
+            LOG.log(Level.ERROR, "node {0}: {1}", id, e.getMessage());
+            files.remove(RetainFile.path(state, owner));
             throw e;
         }
     }
@@ -550,7 +552,7 @@ public final class StorageNode implements AutoCloseable {
         synchronized (books) {
             OwnerBooks mine = books.get(owner);
             if (mine == null) {
-                mine = OwnerBooks.open(state, owner, watch);
+                mine = OwnerBooks.open(state, owner, files);
                 books.put(owner, mine);
             }
             return mine;

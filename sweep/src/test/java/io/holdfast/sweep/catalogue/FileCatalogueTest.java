@@ -21,8 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FileCatalogueTest {
 
-    private static final FileCatalogue.Head HEAD = new FileCatalogue.Head(
-            new OwnerId("photos"), Instant.parse("2026-05-01T00:00:00Z"), "db/7");
+    private static final FileCatalogue.Head HEAD =
+            new FileCatalogue.Head(new OwnerId("photos"), Instant.parse("2026-05-01T00:00:00Z"), "db/7");
 
     @TempDir
     private Path folder;
@@ -79,8 +79,9 @@ class FileCatalogueTest {
             for (int length = 0; length < whole.length - 1; length += length < whole.length - 150 ? 13 : 1) {
                 Files.write(path, Arrays.copyOf(whole, length));
                 assertThatThrownBy(() -> FileCatalogue.of(path))
-                        .isInstanceOfSatisfying(HoldfastException.class, e -> assertThat(e.category())
-                                .isEqualTo(Category.CORRUPT));
+                        .isInstanceOfSatisfying(
+                                HoldfastException.class,
+                                e -> assertThat(e.category()).isEqualTo(Category.CORRUPT));
             }
         }
     }

@@ -31,7 +31,8 @@ class H2CatalogueTest extends CatalogueContract {
         HikariDataSource pool = new HikariDataSource(config);
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
-            statement.execute("create table pieces(node varchar(64), id varbinary(64), created timestamp with time zone)");
+            statement.execute(
+                    "create table pieces(node varchar(64), id varbinary(64), created timestamp with time zone)");
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
@@ -74,7 +75,8 @@ class H2CatalogueTest extends CatalogueContract {
                 statement.execute("update pieces set node = 'node-0' where node = 'node-5'");
             }
             assertThat(scan(snapshot)).containsExactlyInAnyOrderElementsOf(rows);
-            assertThat(snapshot.contains(rows.getFirst().node(), rows.getFirst().id().bytes()))
+            assertThat(snapshot.contains(
+                            rows.getFirst().node(), rows.getFirst().id().bytes()))
                     .isTrue();
         }
     }

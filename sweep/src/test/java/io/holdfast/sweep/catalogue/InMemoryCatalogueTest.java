@@ -12,8 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class InMemoryCatalogueTest extends CatalogueContract {
 
-    private final InMemoryCatalogue catalogue =
-            new InMemoryCatalogue(new OwnerId("photos"), "first", new ManualTime());
+    private final InMemoryCatalogue catalogue = new InMemoryCatalogue(new OwnerId("photos"), "first", new ManualTime());
 
     @Override
     protected Catalogue catalogue(List<Row> rows) {

@@ -129,7 +129,9 @@ class PostgresCatalogueIT extends CatalogueContract {
         for (String node : List.of("a-1", "B-1", "b-2", "_x", "A-1", "a_1", "Z", "z", "0", "-")) {
             for (int i = 0; i < 30; i++) {
                 rows.add(new Row(
-                        new NodeId(node), PieceId.of((node + "/" + i).getBytes(java.nio.charset.StandardCharsets.UTF_8)), i));
+                        new NodeId(node),
+                        PieceId.of((node + "/" + i).getBytes(java.nio.charset.StandardCharsets.UTF_8)),
+                        i));
             }
         }
         try (Catalogue.Snapshot snapshot = catalogue(rows).open()) {

@@ -123,8 +123,10 @@ class LiveFilterTest {
             coarse.add(Fingerprint.of(new byte[] {b}));
             fine.add(Fingerprint.of(new byte[] {b}));
         }
-        assertThat(HexFormat.of().formatHex(FilterFormat.digest(coarse))).isEqualTo("53929f1d553a144a6df017e9a8a00eef8d4cb47fcad1bc77f46999241e03fcda");
-        assertThat(HexFormat.of().formatHex(FilterFormat.digest(fine))).isEqualTo("49ae9589f02ef8a38aacc7edf24f9843cc9e6a2dd0ec16fd081f00594844fdd1");
+        assertThat(HexFormat.of().formatHex(FilterFormat.digest(coarse)))
+                .isEqualTo("53929f1d553a144a6df017e9a8a00eef8d4cb47fcad1bc77f46999241e03fcda");
+        assertThat(HexFormat.of().formatHex(FilterFormat.digest(fine)))
+                .isEqualTo("49ae9589f02ef8a38aacc7edf24f9843cc9e6a2dd0ec16fd081f00594844fdd1");
         assertThat(LiveFilter.VERSION).isEqualTo(1);
     }
 

@@ -6,12 +6,13 @@ import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
-/** Files that are replaced whole: after a crash there is the old content or the new one. */
-final class DurableFile {
+/** Writes files that are replaced whole: after a crash there is the old content or the new one. */
+record StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
 
     /** Writes the new content. */
     @FunctionalInterface
@@ -19,16 +20,16 @@ final class DurableFile {
         void writeTo(OutputStream out) throws IOException;
     }
 
-    private DurableFile() {}
-
-    static void replace(Path path, NodeStep.Watch watch, Content content) throws IOException {
+    void replace(Path path, Content content) throws IOException {
         Path next = path.resolveSibling(path.getFileName() + ".next");
         try (FileChannel channel = FileChannel.open(
                 next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
             OutputStream out = new BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16);
             content.writeTo(out);
             out.flush();
-            channel.force(true);
+            if (sync == FilePieceStore.Sync.DURABLE) {
+                channel.force(true);
+            }
         }
         watch.reached(NodeStep.STATE_WRITTEN);
         Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
@@ -36,16 +37,27 @@ final class DurableFile {
         syncFolder(path.toAbsolutePath().getParent());
     }
 
-    static void remove(Path path) throws IOException {
+    void remove(Path path) throws IOException {
         if (Files.deleteIfExists(path)) {
             syncFolder(path.toAbsolutePath().getParent());
         }
     }
 
+    /** Makes durable the age of a file. */
+    void syncFile(Path path) throws IOException {
+        if (sync == FilePieceStore.Sync.DURABLE) {
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+                channel.force(true);
+            }
+        }
+    }
+
     /** Makes durable which names a folder has. */
-    static void syncFolder(Path folder) throws IOException {
-        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-            channel.force(true);
+    void syncFolder(Path folder) throws IOException {
+        if (sync == FilePieceStore.Sync.DURABLE) {
+            try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+                channel.force(true);
+            }
         }
     }
 }
