@@ -42,6 +42,7 @@ public final class ServerLaunch {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     // $1 signal by which the guard asks the server to stop   $2 folder to remove afterwards, or empty   $3... server
+    // A guard whose server ended first has lost its parent, which /proc shows: it must not signal a stranger.
     private static final String SHELL = """
         signal=$1; scratch=$2; shift 2
         exec 3<&0 </dev/null
@@ -56,9 +57,14 @@ public final class ServerLaunch {
           trap '' INT HUP TERM
           exec >/dev/null 2>&1
           read -r _ <&3
-          serves && kill -"$signal" $$
-          for _ in 1 2 3 4 5 6 7 8 9 10; do serves || break; sleep 0.5; done
-          serves && kill -KILL $$
+          serves || exit 0
+          kill -"$signal" $$
+          tenths=0
+          while serves; do
+            sleep 0.1
+            tenths=$((tenths + 1))
+            [ $tenths -lt 50 ] || kill -KILL $$
+          done
           [ -z "$scratch" ] || rm -rf -- "$scratch"
         ) &
         exec 3<&-
@@ -70,6 +76,7 @@ public final class ServerLaunch {
     private boolean sentinel;
     private boolean dataKept;
     private @Nullable Path folder;
+    private boolean folderIsScratch;
 
     private ServerLaunch() {}
 
@@ -84,9 +91,17 @@ public final class ServerLaunch {
         return this;
     }
 
-    /** The folder that the server works in; otherwise one that goes when the server goes. */
+    /** The folder that the server works in; otherwise one of its own that is removed with it. */
     public ServerLaunch folder(Path folder) {
         this.folder = folder;
+        this.folderIsScratch = false;
+        return this;
+    }
+
+    /** A folder for several lives of a server: the caller removes it, and the guard if this process cannot any more. */
+    public ServerLaunch scratchFolder(Path folder) {
+        this.folder = folder;
+        this.folderIsScratch = true;
         return this;
     }
 
@@ -118,29 +133,25 @@ public final class ServerLaunch {
     /** Starts the server and returns when it answers. */
     public ServerProcess start() {
         Path executable = ServerBinary.executable();
-        Path scratch = null;
         try {
-            Path home = folder;
-            if (home == null) {
-                home = scratch = Files.createTempDirectory("holdfast-redis-");
-            }
+            Path home = folder != null ? folder : Files.createTempDirectory("holdfast-redis-");
             for (int tried = 1; ; tried++) {
                 int port =
                         fixedPort != 0 ? fixedPort : ThreadLocalRandom.current().nextInt(LOWEST_PORT, HIGHEST_PORT);
-                ServerProcess started = attempt(executable, port, home, scratch);
+                ServerProcess started = attempt(executable, port, home);
                 if (awaitReady(started)) {
                     return started;
                 }
                 String log = started.log();
-                started.kill();
+                started.close();
                 boolean again = (log.contains("Failed listening on port") && fixedPort == 0)
                         || log.contains("Text file busy"); // a fork elsewhere in this process still has it open
                 if (!again || tried == PORTS_TRIED_MAX) {
                     throw refused(port, log);
                 }
                 LOG.log(System.Logger.Level.DEBUG, "port {0} is taken, another is tried", String.valueOf(port));
-                if (scratch != null) {
-                    home = scratch = Files.createTempDirectory("holdfast-redis-"); // the guard removes the old one
+                if (folder == null) {
+                    home = Files.createTempDirectory("holdfast-redis-");
                 }
             }
         } catch (IOException e) {
@@ -152,10 +163,10 @@ public final class ServerLaunch {
         }
     }
 
-    private ServerProcess attempt(Path executable, int port, Path home, @Nullable Path scratch) throws IOException {
+    private ServerProcess attempt(Path executable, int port, Path home) throws IOException {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", SHELL, "holdfast-redis"));
         command.add(dataKept ? "TERM" : "KILL");
-        command.add(scratch == null ? "" : scratch.toString());
+        command.add(folder == null || folderIsScratch ? home.toString() : "");
         command.add(executable.toString());
         List<String> own = List.of(
                 "--port", String.valueOf(port), "--bind", "127.0.0.1", "--dir", home.toString(), "--daemonize", "no");
@@ -175,7 +186,7 @@ public final class ServerLaunch {
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
-        return new ServerProcess(process, port, log, dataKept);
+        return new ServerProcess(process, port, log, dataKept, folder == null ? home : null);
     }
 
     /** Whether the server came to listen; if not, it has ended and its log says why. */
@@ -192,7 +203,7 @@ public final class ServerLaunch {
                 return false;
             }
             if (System.nanoTime() > deadline) {
-                started.kill();
+                started.close();
                 throw new HoldfastException(
                         Category.RETRY,
                         "the embedded Redis server did not answer within " + PATIENCE.toSeconds() + " s: "

@@ -12,22 +12,26 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** A server that was started by {@link ServerLaunch}; it ends with this process at the latest. */
 public final class ServerProcess implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    // Signalled by its handle only: Process.destroy would also close the pipe, and the guard think that we are gone.
     private final Process process;
     private final int port;
     private final Path log;
     private final boolean dataKept;
+    private final @Nullable Path scratch;
 
-    ServerProcess(Process process, int port, Path log, boolean dataKept) {
+    ServerProcess(Process process, int port, Path log, boolean dataKept, @Nullable Path scratch) {
         this.process = process;
         this.port = port;
         this.log = log;
         this.dataKept = dataKept;
+        this.scratch = scratch;
     }
 
     /** The port on 127.0.0.1. */
@@ -57,19 +61,19 @@ public final class ServerProcess implements AutoCloseable {
 
     /** Ends the server at once, as {@code kill -9} does, and returns when it is gone. */
     public void kill() {
-        process.destroyForcibly();
+        process.toHandle().destroyForcibly();
         awaitGone();
     }
 
     /** Asks the server to write down what it holds and end; if it does not, it is killed. */
     public void stop() {
-        process.destroy();
+        process.toHandle().destroy();
         if (!awaitEnd(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
             kill();
         }
     }
 
-    /** Stops the server in the way that suits it: with care if its data is kept. */
+    /** Stops the server in the way that suits it: with care if its data is kept, and with its folder if it is not. */
     @Override
     public void close() {
         if (dataKept) {
@@ -77,13 +81,16 @@ public final class ServerProcess implements AutoCloseable {
         } else {
             kill();
         }
+        if (scratch != null) {
+            ScratchFolder.remove(scratch);
+        }
     }
 
     boolean awaitEnd(long time, TimeUnit unit) {
         try {
             return process.waitFor(time, unit);
         } catch (InterruptedException e) {
-            process.destroyForcibly();
+            process.toHandle().destroyForcibly();
             Thread.currentThread().interrupt();
             throw new HoldfastException(
                     Category.RETRY, "interrupted while the embedded Redis server started or ended", e);

@@ -7,6 +7,7 @@ import io.holdfast.ReclaimListener;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
@@ -15,7 +16,9 @@ import io.holdfast.spi.EmbeddedStore;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -37,6 +40,7 @@ public final class Holdfast implements AutoCloseable {
 
     private final Client client;
     private final EmbeddedStore.@Nullable Running store;
+    private final Map<String, ValueGraph> graphs = new ConcurrentHashMap<>();
 
     private Holdfast(Client client, EmbeddedStore.@Nullable Running store) {
         this.client = client;
@@ -71,6 +75,11 @@ public final class Holdfast implements AutoCloseable {
     /** What this process reclaims from now on is told to the listener. */
     public void onReclaimed(ReclaimListener listener) {
         client.notices().add(listener);
+    }
+
+    /** The named value graph; made if there is none. The same object for every call with the same name. */
+    public ValueGraph graph(String name) {
+        return graphs.computeIfAbsent(name, it -> ValueGraph.open(client, it, null));
     }
 
     /** Who this process is to the others: its name and its present life. */

@@ -17,12 +17,12 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.Response;
+import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -66,20 +66,23 @@ public final class RedisLink implements AutoCloseable {
 
     /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
     public static RedisLink connect(Settings settings) {
-        RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
-        UnifiedJedis client;
-        try {
-            client = open(uri, settings);
-        } catch (JedisException e) {
-            throw RedisFailures.of("connecting to " + uri, e);
-        }
-        RedisLink link = new RedisLink(client, true, uri.toString());
+        RedisLink link = inspect(settings);
         try {
             link.checkServers();
             return link;
         } catch (RuntimeException e) {
             link.close();
             throw e;
+        }
+    }
+
+    /** The same without refusing any server, for tools that say what is wrong with one. */
+    public static RedisLink inspect(Settings settings) {
+        RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
+        try {
+            return new RedisLink(open(uri, settings), true, uri.toString());
+        } catch (JedisException e) {
+            throw RedisFailures.of("connecting to " + uri, e);
         }
     }
 
@@ -94,16 +97,17 @@ public final class RedisLink implements AutoCloseable {
         int timeoutMillis = Math.toIntExact(settings.get(LinkSettings.TIMEOUT).toMillis());
         int connectMillis =
                 Math.toIntExact(settings.get(LinkSettings.CONNECT_TIMEOUT).toMillis());
-        JedisClientConfig config = DefaultJedisClientConfig.builder()
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
                 .resp2()
                 .clientName("holdfast")
                 .connectionTimeoutMillis(connectMillis)
                 .socketTimeoutMillis(timeoutMillis)
-                .ssl(uri.tls())
                 .user(uri.user())
                 .password(uri.password())
-                .database(uri.database())
-                .build();
+                .database(uri.database());
+        if (uri.tls()) {
+            config.sslOptions(SslOptions.defaults());
+        }
         ConnectionPoolConfig pool = new ConnectionPoolConfig();
         int connections = settings.get(LinkSettings.CONNECTIONS);
         pool.setMaxTotal(connections);
@@ -118,13 +122,13 @@ public final class RedisLink implements AutoCloseable {
             case STANDALONE ->
                 RedisClient.builder()
                         .hostAndPort(hosts.iterator().next())
-                        .clientConfig(config)
+                        .clientConfig(config.build())
                         .poolConfig(pool)
                         .build();
             case CLUSTER ->
                 RedisClusterClient.builder()
                         .nodes(hosts)
-                        .clientConfig(config)
+                        .clientConfig(config.build())
                         .poolConfig(pool)
                         .maxAttempts(5)
                         .maxTotalRetriesDuration(settings.get(LinkSettings.TIMEOUT))
@@ -137,7 +141,7 @@ public final class RedisLink implements AutoCloseable {
                                 .connectionTimeoutMillis(connectMillis)
                                 .socketTimeoutMillis(timeoutMillis)
                                 .build())
-                        .clientConfig(config)
+                        .clientConfig(config.build())
                         .poolConfig(pool)
                         .build();
         };
@@ -172,8 +176,8 @@ public final class RedisLink implements AutoCloseable {
         List<Outcome> outcomes = pipeline(calls);
         for (int i = 0; i < outcomes.size(); i++) {
             Call call = calls.get(i);
-            if (outcomes.get(i).failure() instanceof HoldfastException e
-                    && e.getCause() instanceof JedisNoScriptException) {
+            HoldfastException failure = outcomes.get(i).failure();
+            if (failure != null && failure.getCause() instanceof JedisNoScriptException) {
                 outcomes.set(i, Outcome.of(() -> call(call)));
             }
         }
@@ -246,7 +250,7 @@ public final class RedisLink implements AutoCloseable {
                 }
                 return facts;
             }
-            return List.of(facts(client.sendCommand(Protocol.Command.INFO)));
+            return List.of(facts(client.executeCommand(new CommandArguments(Protocol.Command.INFO))));
         });
     }
 

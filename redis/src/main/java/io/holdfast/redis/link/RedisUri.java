@@ -60,7 +60,7 @@ public record RedisUri(
         Mode mode = form.group(2) == null
                 ? Mode.STANDALONE
                 : form.group(2).equals("-cluster") ? Mode.CLUSTER : Mode.SENTINEL;
-        String[] credentials = credentials(form.group(3));
+        @Nullable String[] credentials = credentials(form.group(3));
         int database = form.group(5) == null ? 0 : Integer.parseInt(form.group(5));
         String primaryName = form.group(6);
         if (mode == Mode.CLUSTER && database != 0) {

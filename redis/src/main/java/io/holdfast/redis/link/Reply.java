@@ -37,7 +37,7 @@ public final class Reply {
         throw unexpected("bytes");
     }
 
-    public @Nullable byte[] bytesOrNull() {
+    public byte @Nullable [] bytesOrNull() {
         return raw == null ? null : bytes();
     }
 
@@ -54,8 +54,8 @@ public final class Reply {
     }
 
     /** The parts as byte strings, null where Redis answered nil. */
-    public List<@Nullable byte[]> allBytes() {
-        List<@Nullable byte[]> all = new ArrayList<>();
+    public List<byte @Nullable []> allBytes() {
+        List<byte @Nullable []> all = new ArrayList<>();
         for (Object part : list()) {
             all.add(new Reply(part).bytesOrNull());
         }

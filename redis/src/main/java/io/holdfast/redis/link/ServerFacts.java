@@ -11,7 +11,7 @@ public record ServerFacts(Map<String, String> info) {
 
     static ServerFacts parse(String info) {
         Map<String, String> facts = new HashMap<>();
-        for (String line : info.split("\r?\n")) {
+        for (String line : info.lines().toList()) {
             int colon = line.indexOf(':');
             if (colon > 0) {
                 facts.put(line.substring(0, colon), line.substring(colon + 1));

@@ -1,0 +1,128 @@
+package io.holdfast.bench;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.Cli;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.Json;
+import io.holdfast.app.cli.Table;
+import io.holdfast.bench.link.LinkSuite;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code bench/run}. It succeeds when everything was measured, also where a goal is not met. */
+@Command(
+        name = "bench/run",
+        description = "Measure Holdfast beside its peers, in the same run.",
+        footer = {
+            "  bench/run link --quick",
+            "  bench/run link --json=link.json",
+            "",
+            "Ratio is holdfast / baseline. A goal is one for the ratio, or for the value where there is no baseline.",
+        })
+public final class BenchCommand extends CliCommand {
+
+    /** All suites. To add one: write its class, name it here. */
+    static final List<Suite> SUITES = List.of(new LinkSuite());
+
+    static final class Names implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return SUITES.stream().map(Suite::name).iterator();
+        }
+    }
+
+    @Parameters(
+            paramLabel = "SUITE",
+            completionCandidates = Names.class,
+            description = "What to measure: ${COMPLETION-CANDIDATES}.")
+    private String suite = "";
+
+    @Option(names = "--quick", description = "All rows at smaller sizes, within 45 seconds.")
+    private boolean quick;
+
+    @Option(names = "--json-file", hidden = true)
+    private @Nullable Path jsonFile;
+
+    private final List<Suite> suites;
+
+    BenchCommand(List<Suite> suites) {
+        this.suites = suites;
+    }
+
+    public static void main(String[] args) {
+        System.exit(new Cli(new BenchCommand(SUITES), Console.ofProcess())
+                .run(arguments(args))
+                .code());
+    }
+
+    /** {@code --json=FILE} is an option of its own, since {@code --json} alone means standard output everywhere. */
+    static String[] arguments(String... args) {
+        return Arrays.stream(args)
+                .map(arg -> arg.startsWith("--json=") ? "--json-file=" + arg.substring("--json=".length()) : arg)
+                .toArray(String[]::new);
+    }
+
+    @Override
+    protected Answer run(Console console) throws Exception {
+        Suite chosen = suites.stream()
+                .filter(candidate -> candidate.name().equals(suite))
+                .findFirst()
+                .orElseThrow(() -> HoldfastException.misuse(
+                        "unknown suite '" + suite + "'",
+                        "use one of " + suites.stream().map(Suite::name).collect(Collectors.joining(", "))));
+        if (jsonFile != null) {
+            Files.writeString(jsonFile, ""); // a path that cannot be written is refused before the work, not after it
+        }
+        console.note(chosen.name() + ": " + chosen.description() + (quick ? " (quick)" : ""));
+        long begin = System.nanoTime();
+        Run run = new Run(quick, console);
+        chosen.measure(run);
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        Outcome outcome = new Outcome(chosen.name(), quick, seconds, Machine.here(), run.rows());
+        if (jsonFile != null) {
+            Files.writeString(jsonFile, Json.text(outcome) + System.lineSeparator());
+        }
+        return answer(console, outcome);
+    }
+
+    private record Outcome(String suite, boolean quick, double seconds, Machine machine, List<Row> rows) {}
+
+    private Answer answer(Console console, Outcome outcome) {
+        Table table =
+                Table.of("name", "unit", "direction", "holdfast", "baseline", "baselineName", "ratio", "goal", "met");
+        for (Row row : outcome.rows()) {
+            table.row(
+                    row.name(),
+                    row.unit(),
+                    row.direction(),
+                    row.holdfast(),
+                    row.baseline(),
+                    row.baselineName(),
+                    row.ratio(),
+                    row.goal(),
+                    row.met() == null ? null : row.met() ? "yes" : "no");
+        }
+        Answer answer = Answer.ok()
+                .field("suite", outcome.suite())
+                .field("quick", outcome.quick())
+                .field("seconds", outcome.seconds())
+                .field("machine", outcome.machine())
+                .field("rows", outcome.rows());
+        if (console.isJson()) {
+            table.lines().forEach(console::note);
+        } else {
+            table.lines().forEach(answer::line);
+        }
+        return answer;
+    }
+}

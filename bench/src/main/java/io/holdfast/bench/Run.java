@@ -1,0 +1,41 @@
+package io.holdfast.bench;
+
+import io.holdfast.app.cli.Console;
+import java.util.ArrayList;
+import java.util.List;
+
+/** One run of a suite: how large it may be, and where its rows go. */
+public final class Run {
+
+    private final boolean quick;
+    private final Console console;
+    private final List<Row> rows = new ArrayList<>();
+
+    Run(boolean quick, Console console) {
+        this.quick = quick;
+        this.console = console;
+    }
+
+    /** A quick run has all rows at smaller sizes, and ends within 45 seconds. */
+    public boolean quick() {
+        return quick;
+    }
+
+    /** A size that depends on it. */
+    public int size(int full, int quick) {
+        return this.quick ? quick : full;
+    }
+
+    public void row(Row row) {
+        rows.add(row);
+    }
+
+    /** What is being done now, for the person who waits. */
+    public void note(String line) {
+        console.note("  " + line);
+    }
+
+    List<Row> rows() {
+        return rows;
+    }
+}

@@ -1,0 +1,93 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.Duty;
+import io.holdfast.DutyRunner;
+import io.holdfast.HolderId;
+import io.holdfast.ReclaimReason;
+import io.holdfast.Reclaimed;
+import io.holdfast.ThingId;
+import io.holdfast.Time;
+import io.holdfast.redis.graph.GraphScripts.Stepped;
+import io.holdfast.redis.link.Notices;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. There is
+ * more to do: again at once. Nothing to do: sleep until the next lease lapses, but not longer than 5 s, since other
+ * clients may have taken leases that this one does not know of, and not shorter than a second, so that an idle client
+ * costs the server no more than a call a second. What this client does itself wakes the duty earlier.
+ */
+final class CascadeDuty implements Duty {
+
+    private static final Duration LONGEST = Duration.ofSeconds(5);
+    private static final Duration SHORTEST = Duration.ofSeconds(1);
+
+    private final String graph;
+    private final int width;
+    private final GraphScripts scripts;
+    private final Notices notices;
+    private final HolderId self;
+    private final Time time;
+    private DutyRunner.@Nullable Assignment assignment;
+
+    CascadeDuty(String graph, int width, GraphScripts scripts, Notices notices, HolderId self, Time time) {
+        this.graph = graph;
+        this.width = width;
+        this.scripts = scripts;
+        this.notices = notices;
+        this.self = self;
+        this.time = time;
+    }
+
+    void startOn(DutyRunner runner) {
+        assignment = runner.add(this);
+    }
+
+    void stop() {
+        if (assignment != null) {
+            assignment.close();
+        }
+    }
+
+    /** There is something to reclaim, no later than in this time. */
+    void wakeIn(Duration delay) {
+        if (assignment != null) {
+            assignment.wakeIn(delay);
+        }
+    }
+
+    @Override
+    public String name() {
+        return "graph " + graph + " cascade";
+    }
+
+    @Override
+    public Step step() {
+        Stepped stepped = scripts.step();
+        tell(stepped);
+        if (stepped.pending() > 0 && !stepped.quiet()) {
+            return Step.again(stepped.freed());
+        }
+        Duration next = stepped.nextMillis() < 0 ? LONGEST : Duration.ofMillis(stepped.nextMillis() + 1);
+        next = next.compareTo(LONGEST) > 0 ? LONGEST : next;
+        return Step.restFor(stepped.freed(), next.compareTo(SHORTEST) < 0 ? SHORTEST : next);
+    }
+
+    private void tell(Stepped stepped) {
+        if (stepped.freed() > 0 && !notices.isEmpty()) {
+            List<String> ids = PutRequest.unpack(stepped.packed(), width).stream()
+                    .map(ValueId::toString)
+                    .toList();
+            notices.onReclaimed(new Reclaimed(
+                    ThingId.Kind.VALUE,
+                    graph,
+                    ids,
+                    ReclaimReason.valueOf(stepped.reason()),
+                    stepped.cause(),
+                    time.instant(),
+                    self));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+package io.holdfast.redis.graph;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.link.Keyspace;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.link.Reply;
+import io.holdfast.redis.link.Script;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every script call of a graph. The parts of a shard, all in one slot:
+ *
+ * <pre>
+ *   meta        layout, width, addressing, incarnation, run id, quiet time, counters
+ *   values      id -> bytes                           large values: id + chunk number -> bytes
+ *   counts      id -> holds and state                 no entry: held once (see shard.lua)
+ *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
+ *   roots       name -> version;operation;id
+ *   leases      lease -> deadline                     sorted set
+ *   lease-info  lease -> sequence;state;length;kind;born;holder;reply
+ *   held        lease + id                            sorted set in order of bytes: what a lease holds
+ *   doomed      work list of hints, newest last: cause and ids, or cause and a dead lease
+ *   ledger      stream of what was reclaimed
+ *   changed     the ids that changed while a verify ran
+ * </pre>
+ */
+final class GraphScripts {
+
+    static final String LAYOUT = "1";
+
+    static final Script OPEN = script(
+            "open.lua",
+            "meta",
+            "layout width addressing incarnation lease",
+            "status layout width addressing incarnation now");
+    static final Script PUT = script(
+            "put.lua",
+            "meta values counts edges leases lease-info held changed",
+            "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
+                    + " back-tops fresh pairs…",
+            "status detail");
+    static final Script BUILD = script(
+            "build.lua",
+            "meta values counts edges leases lease-info held changed",
+            "lease born sequence id part index data adopted adopted-counts handed",
+            "status detail");
+    static final Script HOLD = script(
+            "hold.lua",
+            "meta values counts leases lease-info held roots changed",
+            "lease valid-until length kind holder target",
+            "status target now born");
+    static final Script RENEW = script("renew.lua", "meta leases lease-info", "lease…", "status now alive");
+    static final Script RELEASE = script(
+            "release.lua",
+            "meta values counts edges leases lease-info held doomed ledger changed",
+            "lease by space budget capacity",
+            "status");
+    static final Script ROOT = script(
+            "root.lua",
+            "meta values counts edges roots held doomed ledger changed",
+            "name expected floor target operation lease by space capacity",
+            "status version target floor");
+    static final Script STEP = script(
+            "step.lua",
+            "meta values counts edges leases lease-info held doomed ledger changed",
+            "by space budget capacity",
+            "status freed edges pending next reason cause packed");
+
+    private static final byte[] EMPTY = {};
+
+    private final RedisLink link;
+    private final Keyspace keyspace;
+    private final byte[] by;
+    private final byte[] capacity;
+    private final byte[] budget;
+    private final Map<Script, List<byte[]>> keys = new ConcurrentHashMap<>();
+
+    GraphScripts(RedisLink link, Keyspace keyspace, HolderId self, int ledgerRecords, int stepEdges) {
+        this.link = link;
+        this.keyspace = keyspace;
+        this.by = ascii(self.toString());
+        this.capacity = number(ledgerRecords);
+        this.budget = number(stepEdges);
+    }
+
+    private static Script script(String file, String keys, String arguments, String reply) {
+        return Script.load(GraphScripts.class, file, keys, arguments, reply);
+    }
+
+    /** What a graph is, as its meta says. */
+    record Opened(String layout, int width, String addressing, String incarnation, long serverMillis) {}
+
+    Opened open(Addressing addressing, String incarnation, long longestLeaseMillis) {
+        Reply reply = call(
+                OPEN,
+                ascii(LAYOUT),
+                number(addressing.width()),
+                ascii(addressing.word()),
+                ascii(incarnation),
+                number(longestLeaseMillis));
+        return new Opened(reply.text(1), (int) reply.number(2), reply.text(3), reply.text(4), reply.number(5));
+    }
+
+    /** A status word and what it is about. */
+    record Answer(String status, byte[] detail) {}
+
+    Answer put(GraphLease lease, long sequence, PutRequest request) {
+        List<byte[]> arguments = new ArrayList<>(request.pairs().size() + 14);
+        arguments.add(lease.id());
+        arguments.add(ascii(lease.born()));
+        arguments.add(number(sequence));
+        arguments.addAll(request.head());
+        arguments.addAll(request.pairs());
+        Reply reply = call(PUT, arguments);
+        return new Answer(reply.text(0), reply.bytes(1));
+    }
+
+    /** Writes a chunk of a large value; {@code part} is v for bytes, e for edges, s to seal. */
+    Answer build(
+            GraphLease lease,
+            long sequence,
+            ValueId id,
+            char part,
+            int index,
+            byte[] data,
+            byte[] adopted,
+            byte[] adoptedCounts,
+            byte[] handed) {
+        Reply reply = call(
+                BUILD,
+                lease.id(),
+                ascii(lease.born()),
+                number(sequence),
+                id.raw(),
+                ascii(String.valueOf(part)),
+                number(index),
+                data,
+                adopted,
+                adoptedCounts,
+                handed);
+        return new Answer(reply.text(0), reply.bytes(1));
+    }
+
+    /** A lease that was taken: what it holds, and the server's time. */
+    record Taken(String status, byte[] target, long serverMillis, String born) {}
+
+    Taken hold(byte[] lease, long validUntil, long lengthMillis, char kind, String holder, byte[] target) {
+        Reply reply = call(
+                HOLD,
+                lease,
+                number(validUntil),
+                number(lengthMillis),
+                ascii(String.valueOf(kind)),
+                ascii(holder),
+                target);
+        return new Taken(reply.text(0), reply.bytes(1), reply.number(2), reply.text(3));
+    }
+
+    /** Renews leases; the answer says of each whether it is alive. */
+    String renew(List<byte[]> leases) {
+        return call(RENEW, leases).text(2);
+    }
+
+    String release(byte[] lease) {
+        return call(RELEASE, lease, by, space(), number(256), capacity).text(0);
+    }
+
+    /** A root as the server has it after a call. */
+    record RootAnswer(String status, String version, byte[] target, String floor) {}
+
+    RootAnswer root(
+            String name, String expected, String floor, byte[] target, String operation, byte @Nullable [] lease) {
+        Reply reply = call(
+                ROOT,
+                name.getBytes(UTF_8),
+                ascii(expected),
+                ascii(floor),
+                target,
+                ascii(operation),
+                lease == null ? EMPTY : lease,
+                by,
+                space(),
+                capacity);
+        return new RootAnswer(reply.text(0), reply.text(1), reply.bytes(2), reply.text(3));
+    }
+
+    /**
+     * What one step of reclaiming did.
+     *
+     * @param pending elements of the work list that are left
+     * @param nextMillis until the next lease lapses, or the quiet time ends; -1 if no lease is out
+     */
+    record Stepped(
+            boolean quiet,
+            long freed,
+            long edges,
+            long pending,
+            long nextMillis,
+            String reason,
+            String cause,
+            byte[] packed) {}
+
+    Stepped step() {
+        Reply reply = call(STEP, by, space(), budget, capacity);
+        return new Stepped(
+                reply.text(0).equals("QUIET"),
+                reply.number(1),
+                reply.number(2),
+                reply.number(3),
+                reply.number(4),
+                reply.text(5),
+                reply.text(6),
+                reply.bytes(7));
+    }
+
+    byte[] key(String part) {
+        return keyspace.key(part);
+    }
+
+    RedisLink link() {
+        return link;
+    }
+
+    private byte[] space() {
+        return ascii(keyspace.name());
+    }
+
+    private Reply call(Script script, byte[]... arguments) {
+        return call(script, Arrays.asList(arguments));
+    }
+
+    Reply call(Script script, List<byte[]> arguments) {
+        List<byte[]> scriptKeys = keys.computeIfAbsent(
+                script, it -> it.keys().stream().map(keyspace::key).toList());
+        Reply reply = link.call(script, scriptKeys, arguments);
+        if (reply.size() == 1 && reply.text(0).equals("NOGRAPH")) {
+            throw new HoldfastException(
+                    Category.GONE,
+                    "the graph " + keyspace.name() + " is not in the store any more",
+                    "it was destroyed, or the store lost its data: open the graph again",
+                    null);
+        }
+        return reply;
+    }
+
+    static byte[] number(long number) {
+        return ascii(Long.toString(number));
+    }
+
+    static byte[] ascii(String text) {
+        return text.getBytes(US_ASCII);
+    }
+}

@@ -1,0 +1,325 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.graph.GraphScripts.Answer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts values. {@link #put} gathers and returns the id at once; full batches go to Redis by themselves, the rest by
+ * {@link #flush()} or when a root, a hold or a read of this process needs one of the ids.
+ *
+ * <p><b>Lifetime.</b> What a writer put is held by the writer's lease until a parent or a root holds it. The lease
+ * renews itself; {@link #close()} flushes and releases; if the process dies the lease lapses, and what nobody else
+ * holds is reclaimed. So a writer that dies leaves nothing behind.
+ *
+ * <p><b>All or nothing.</b> A batch is applied whole, once, however often it is sent: it carries the lease and a
+ * sequence number. A batch that the server refuses (a child that is gone, the lease that lapsed) ends the writer: what
+ * was put before stays as it is, nothing of the batch is written, and every later call says why. A failure of category
+ * RETRY ends nothing: the next call sends the same batch again.
+ *
+ * <p>Safe for several threads; they take turns.
+ */
+public final class GraphWriter implements AutoCloseable {
+
+    static final int BATCH_VALUES = 256;
+    static final int BATCH_BYTES = 256 << 10;
+    static final int BATCH_EDGES = 512;
+    /** More children than this, or more bytes than {@link #BATCH_BYTES}, and a value is written in chunks. */
+    static final int CHUNK_EDGES = 256;
+
+    private static final int TRIES = 50;
+
+    /** A value that waits for its batch. */
+    record Pending(byte[] bytes, List<ValueId> children) {}
+
+    private final ValueGraph graph;
+    private final GraphLease lease;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<ValueId, Pending> batch = new LinkedHashMap<>();
+    /** What the lease holds. */
+    private final Set<ValueId> mine = new HashSet<>();
+
+    private int batchBytes;
+    private int batchEdges;
+    private long sequence;
+    /** Sent, but not answered: must be sent again as it is before anything else. */
+    private @Nullable PutRequest unanswered;
+
+    private @Nullable HoldfastException ended;
+    private boolean closed;
+
+    GraphWriter(ValueGraph graph, GraphLease lease) {
+        this.graph = graph;
+        this.lease = lease;
+    }
+
+    /** Puts a value whose children are the given ones, in their order. */
+    public ValueId put(byte[] value, ValueId... children) {
+        return put(value, Arrays.asList(children));
+    }
+
+    public ValueId put(byte[] value, List<ValueId> children) {
+        graph.checkSize(value.length);
+        List<ValueId> checked = List.copyOf(children);
+        checked.forEach(graph.reader()::check);
+        lock.lock();
+        try {
+            checkOpen();
+            if (unanswered != null) {
+                sendBatch();
+            }
+            ValueId id = graph.newId(value, checked);
+            if (batch.containsKey(id)) {
+                return id;
+            }
+            if (value.length > BATCH_BYTES || checked.size() > CHUNK_EDGES) {
+                sendBatch();
+                putLarge(id, value, checked);
+                return id;
+            }
+            if (batch.size() == BATCH_VALUES
+                    || batchBytes + value.length > BATCH_BYTES
+                    || batchEdges + checked.size() > BATCH_EDGES) {
+                sendBatch();
+            }
+            batch.put(id, new Pending(value.clone(), checked));
+            batchBytes += value.length;
+            batchEdges += checked.size();
+            return id;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends what has gathered; when it returns, everything put so far is in Redis. */
+    public void flush() {
+        lock.lock();
+        try {
+            checkOpen();
+            sendBatch();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends the batch if the id is in it. */
+    void flushIfPending(ValueId id) {
+        lock.lock();
+        try {
+            if (batch.containsKey(id)) {
+                checkOpen();
+                sendBatch();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * If the writer holds the value, runs a call that takes that hold over; {@code call} gets the lease.
+     *
+     * @return whether the writer held it
+     */
+    boolean handOver(ValueId id, Consumer<byte[]> call) {
+        lock.lock();
+        try {
+            if (!mine.contains(id) || closed || ended != null) {
+                return false;
+            }
+            // Whatever comes of the call: at worst the lease holds the value a while longer than it need.
+            mine.remove(id);
+            call.accept(lease.id());
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void sendBatch() {
+        Set<ValueId> present = new HashSet<>();
+        for (int attempt = 1; !batch.isEmpty(); attempt++) {
+            PutRequest request = unanswered != null ? unanswered : PutRequest.of(batch, present, mine);
+            unanswered = request;
+            Answer answer = graph.scripts().put(lease, sequence + 1, request);
+            unanswered = null;
+            switch (answer.status()) {
+                case "OK" -> {
+                    sequence++;
+                    mine.addAll(request.tops());
+                    request.handed().forEach(mine::remove);
+                    batch.clear();
+                    batchBytes = 0;
+                    batchEdges = 0;
+                }
+                case "EXISTS" -> {
+                    for (ValueId id : PutRequest.unpack(answer.detail(), graph.width())) {
+                        if (!present.remove(id)) {
+                            present.add(id);
+                        }
+                    }
+                }
+                case "DRAINING" -> graph.scripts().step();
+                default -> throw end(answer);
+            }
+            if (attempt == TRIES && !batch.isEmpty()) {
+                throw new HoldfastException(
+                        Category.RETRY, "graph " + graph.name() + " changes too fast: " + answer.status());
+            }
+        }
+    }
+
+    /** Chunk after chunk under a state that nothing can hold, then sealed: never seen half there. */
+    private void putLarge(ValueId id, byte[] value, List<ValueId> children) {
+        int index = 0;
+        for (int from = 0; from < value.length || index == 0; from += BATCH_BYTES) {
+            byte[] chunk = Arrays.copyOfRange(value, from, Math.min(value.length, from + BATCH_BYTES));
+            if (!build(id, 'v', index++, chunk, List.of())) {
+                putBack(id, value, children);
+                return;
+            }
+        }
+        index = 0;
+        for (int from = 0; from < children.size(); from += CHUNK_EDGES) {
+            List<ValueId> some = children.subList(from, Math.min(children.size(), from + CHUNK_EDGES));
+            if (!build(id, 'e', index++, PutRequest.pack(some), some)) {
+                putBack(id, value, children);
+                return;
+            }
+        }
+        build(id, 's', 0, new byte[0], List.of());
+        mine.add(id);
+    }
+
+    /** Sends one chunk; false if the value turns out to exist already. */
+    private boolean build(ValueId id, char part, int index, byte[] data, List<ValueId> children) {
+        Map<ValueId, Integer> adopted = new LinkedHashMap<>();
+        children.forEach(child -> adopted.merge(child, 1, Integer::sum));
+        List<ValueId> handed = new ArrayList<>();
+        for (ValueId child : adopted.keySet()) {
+            if (mine.contains(child)) {
+                handed.add(child);
+            }
+        }
+        handed.forEach(child -> adopted.merge(child, -1, Integer::sum));
+        for (int attempt = 1; ; attempt++) {
+            // A chunk that is not answered is given up: the number is used, so that it cannot arrive late.
+            sequence++;
+            Answer answer = graph.scripts()
+                    .build(
+                            lease,
+                            sequence,
+                            id,
+                            part,
+                            index,
+                            data,
+                            PutRequest.pack(adopted.keySet()),
+                            PutRequest.words(adopted.values()),
+                            PutRequest.pack(handed));
+            switch (answer.status()) {
+                case "OK" -> {
+                    handed.forEach(mine::remove);
+                    return true;
+                }
+                case "EXISTS" -> {
+                    return false;
+                }
+                case "DRAINING" -> graph.scripts().step();
+                default -> throw end(answer);
+            }
+            if (attempt == TRIES) {
+                throw new HoldfastException(Category.RETRY, "value " + id + " is still being drained");
+            }
+        }
+    }
+
+    /** The value is in the store already: this writer only holds it too. */
+    private void putBack(ValueId id, byte[] value, List<ValueId> children) {
+        batch.put(id, new Pending(value, children));
+        PutRequest request = PutRequest.of(batch, Set.of(id), mine);
+        Answer answer = graph.scripts().put(lease, sequence + 1, request);
+        batch.clear();
+        if (!answer.status().equals("OK")) {
+            throw end(answer);
+        }
+        sequence++;
+        mine.add(id);
+    }
+
+    private HoldfastException end(Answer answer) {
+        String detail = answer.detail().length == graph.width()
+                ? ValueId.of(answer.detail()).toString()
+                : "";
+        HoldfastException why = switch (answer.status()) {
+            case "GONE" ->
+                new HoldfastException(
+                        Category.GONE,
+                        "value " + detail + " is unknown or already reclaimed, so nothing can have it as a child",
+                        "hold a value until its parent is flushed; ask 'holdfast why value:" + graph.name() + "/"
+                                + detail + "'",
+                        null);
+            case "BUILDING" ->
+                new HoldfastException(Category.RETRY, "value " + detail + " is still being written by another writer");
+            case "LAPSED", "STALE" -> lease.lapsed();
+            default ->
+                new HoldfastException(Category.CORRUPT, "graph " + graph.name() + " answered " + answer.status());
+        };
+        if (why.category() != Category.RETRY) {
+            ended = why;
+            graph.forget(this);
+        }
+        return why;
+    }
+
+    private void checkOpen() {
+        if (ended != null) {
+            throw ended;
+        }
+        if (closed) {
+            throw HoldfastException.misuse("the writer is closed", "open a new one");
+        }
+        if (lease.isLost()) {
+            throw lease.lapsed();
+        }
+    }
+
+    GraphLease lease() {
+        return lease;
+    }
+
+    /**
+     * Sends what has gathered, then releases what no parent and no root holds. If Redis cannot be reached, the lease
+     * lapses instead.
+     */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            try {
+                if (ended == null && !lease.isLost()) {
+                    sendBatch();
+                }
+            } finally {
+                closed = true;
+                graph.forget(this);
+                if (!lease.isLost()) {
+                    graph.releaseQuietly(lease);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.redis.graph.GraphWriter.Pending;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * A batch of values as put.lua takes it. The client counts what it can: a value of the batch is held by the values of
+ * the batch that name it, and by the writer if none does. Only children outside the batch are for the server to check.
+ *
+ * @param head the arguments between the sequence and the pairs
+ * @param pairs id and bytes of the new values, then id and packed children of those that have some
+ * @param tops values of the batch that the writer holds afterwards
+ * @param handed values that the writer held and does not hold afterwards
+ */
+record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, List<ValueId> handed) {
+
+    /**
+     * @param batch in the order of putting, so that children come before their parents
+     * @param present those of the batch that the store has already: they get holds, but are not written, and what they
+     *     hold they hold already
+     * @param mine what the writer holds
+     */
+    static PutRequest of(Map<ValueId, Pending> batch, Set<ValueId> present, Set<ValueId> mine) {
+        Map<ValueId, Integer> fromFresh = new HashMap<>();
+        Map<ValueId, Integer> outside = new LinkedHashMap<>();
+        Map<ValueId, Boolean> named = new HashMap<>();
+        int edges = 0;
+        for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
+            boolean written = !present.contains(entry.getKey());
+            for (ValueId child : entry.getValue().children()) {
+                boolean inside = batch.containsKey(child);
+                if (inside) {
+                    named.put(child, true);
+                }
+                if (written) {
+                    edges++;
+                    (inside ? fromFresh : outside).merge(child, 1, Integer::sum);
+                }
+            }
+        }
+
+        List<ValueId> handed = outside.keySet().stream().filter(mine::contains).toList();
+        Map<ValueId, Integer> adopted = new LinkedHashMap<>(outside);
+        handed.forEach(child -> adopted.merge(child, -1, PutRequest::sumOrNone));
+
+        Map<ValueId, Integer> shared = new LinkedHashMap<>();
+        Map<ValueId, Integer> back = new LinkedHashMap<>();
+        List<ValueId> tops = new ArrayList<>();
+        List<ValueId> backTops = new ArrayList<>();
+        List<byte[]> values = new ArrayList<>(2 * batch.size());
+        List<byte[]> lists = new ArrayList<>();
+        for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
+            ValueId id = entry.getKey();
+            int holds = fromFresh.getOrDefault(id, 0);
+            boolean top = !named.containsKey(id);
+            if (present.contains(id)) {
+                if (top || holds > 0) {
+                    back.put(id, holds);
+                }
+                if (top) {
+                    backTops.add(id);
+                }
+                continue;
+            }
+            if (top || holds == 0) {
+                tops.add(id);
+                holds++;
+            }
+            if (holds != 1) {
+                shared.put(id, holds);
+            }
+            values.add(id.raw());
+            values.add(entry.getValue().bytes());
+            if (!entry.getValue().children().isEmpty()) {
+                lists.add(id.raw());
+                lists.add(pack(entry.getValue().children()));
+            }
+        }
+        int fresh = values.size() / 2;
+        values.addAll(lists);
+        List<byte[]> head = List.of(
+                GraphScripts.number(edges),
+                pack(shared.keySet()),
+                words(shared.values()),
+                pack(adopted.keySet()),
+                words(adopted.values()),
+                pack(handed),
+                pack(tops),
+                pack(back.keySet()),
+                words(back.values()),
+                pack(backTops),
+                GraphScripts.number(fresh));
+        List<ValueId> allTops = new ArrayList<>(tops);
+        allTops.addAll(backTops);
+        return new PutRequest(head, values, allTops, handed);
+    }
+
+    @SuppressWarnings("NullAway") // a merge function answers null to remove the entry
+    private static Integer sumOrNone(Integer a, Integer b) {
+        return a + b == 0 ? null : Integer.valueOf(a + b);
+    }
+
+    static byte[] pack(Collection<ValueId> ids) {
+        ByteArrayOutputStream packed = new ByteArrayOutputStream(ids.size() * ValueId.CONTENT);
+        for (ValueId id : ids) {
+            packed.writeBytes(id.raw());
+        }
+        return packed.toByteArray();
+    }
+
+    static List<ValueId> unpack(byte[] packed, int width) {
+        List<ValueId> ids = new ArrayList<>(packed.length / width);
+        for (int at = 0; at + width <= packed.length; at += width) {
+            ids.add(ValueId.read(packed, at, width));
+        }
+        return ids;
+    }
+
+    static byte[] words(Collection<Integer> numbers) {
+        return GraphScripts.ascii(numbers.stream().map(String::valueOf).collect(Collectors.joining(" ")));
+    }
+}

@@ -1,0 +1,54 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.HoldfastException;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * A hold on what a root named at one moment, and the way to read it: all of it stays, whatever becomes of the root. A
+ * read that ends after the lease may have lapsed is refused with LAPSED, so that what is read is always whole.
+ */
+public final class Snapshot extends Hold {
+
+    private final String root;
+
+    Snapshot(ValueGraph graph, String root, ValueId target, GraphLease lease) {
+        super(graph, target, lease);
+        this.root = root;
+    }
+
+    /** The root it was taken of. */
+    public String root() {
+        return root;
+    }
+
+    public byte[] get(ValueId id) {
+        return checked(graph().reader().get(id, lease()));
+    }
+
+    public Map<ValueId, byte[]> getAll(List<ValueId> ids) {
+        return checked(graph().reader().getAll(ids, lease()));
+    }
+
+    public List<ValueId> children(ValueId id) {
+        return checked(graph().reader().children(id));
+    }
+
+    /** All values below and including the target, parents before children, each once; read as the stream is. */
+    public Stream<ValueId> walk() {
+        return graph().reader().walk(target(), this::check);
+    }
+
+    private <T> T checked(T read) {
+        check();
+        return read;
+    }
+
+    private void check() {
+        if (isClosed()) {
+            throw HoldfastException.misuse("the snapshot of " + root + " is closed", "open a new one");
+        }
+        lease().check();
+    }
+}

@@ -1,0 +1,359 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.graph.GraphScripts.Opened;
+import io.holdfast.redis.graph.GraphScripts.Taken;
+import io.holdfast.redis.link.Client;
+import io.holdfast.redis.link.Keyspace;
+import io.holdfast.redis.link.RedisLedger;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.link.Reply;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Protocol.Command;
+
+/**
+ * A graph of immutable values on Redis. A value is a byte string with children; it lives exactly as long as something
+ * holds it: a parent, a root, a lease.
+ *
+ * <h2>What it promises</h2>
+ *
+ * <ol>
+ *   <li>What is held, directly or through others, is there, with its bytes.
+ *   <li>Counts equal holds: every hold is made and given up in the same script that does the thing itself.
+ *   <li>No call keeps the server longer than its budget, whatever the shape of the graph.
+ *   <li>When everybody crashes at once, then as soon as any client runs again at most the current leases' worth of
+ *       garbage is left, for as long as they run.
+ * </ol>
+ *
+ * <h2>How it stays true</h2>
+ *
+ * <p><b>The life of a value.</b> (1) A {@link GraphWriter} puts it, in a batch that is applied whole and once; the
+ * writer's lease holds it. (2) A parent or a root takes the hold over. (3) Further parents, roots, holds and snapshots
+ * add to its count. (4) The last one gives up: the value is <i>doomed</i>, which is a count of 0 and a hint in the work
+ * list. (5) {@link CascadeDuty} frees it, which gives up its holds on its children, and so on, a budget of edges at a
+ * time. Between (4) and (5) a content-addressed put of the same value takes it back.
+ *
+ * <p><b>No dangling edge, no cycle.</b> Children must be alive when their parent is put, and ids are not known before
+ * the put, so edges point only from newer to older values.
+ *
+ * <p><b>Repeats and late calls.</b> A batch carries its lease and a sequence number; a change of a root names the
+ * version it changes; a call that takes a lease says until when it is meant, and the lease outlives that moment. So
+ * every call may be sent again, and a call that arrives late changes nothing.
+ *
+ * <p><b>Time</b> is the server's. This process's monotonic clock only decides when to stop relying on a lease: before
+ * the server would let it lapse.
+ *
+ * <p><b>A replaced store.</b> Scripts that reclaim compare the server's run id with the one in {@code meta}. If it is
+ * another one, nothing lapses and nothing is reclaimed for as long as the longest lease; holders renew meanwhile.
+ *
+ * <p>Everything of a graph is in one slot. To spread over a cluster, use many graphs.
+ */
+public final class ValueGraph implements AutoCloseable {
+
+    private static final System.Logger LOG = System.getLogger(ValueGraph.class.getName());
+    private static final SecureRandom RANDOM = new SecureRandom();
+    private static final byte[] NOTHING = {};
+
+    private final Client client;
+    private final Keyspace keyspace;
+    private final GraphScripts scripts;
+    private final Addressing addressing;
+    private final String incarnation;
+    private final ServerClock serverClock;
+    private final LeaseKeeper keeper;
+    private final CascadeDuty cascade;
+    private final ValueReader reader;
+    private final Set<GraphWriter> writers = ConcurrentHashMap.newKeySet();
+
+    private ValueGraph(Client client, String name, @Nullable ValueCache cache) {
+        this.client = client;
+        this.keyspace = new Keyspace("graph", name, 0);
+        this.scripts = new GraphScripts(
+                client.link(),
+                keyspace,
+                client.self(),
+                client.settings().get(GraphSettings.LEDGER_RECORDS),
+                client.settings().get(GraphSettings.STEP_EDGES));
+        this.addressing = client.settings().get(GraphSettings.ADDRESSING);
+        this.serverClock = new ServerClock(client.time());
+        Opened opened = openShard();
+        this.incarnation = opened.incarnation();
+        this.reader = new ValueReader(scripts, name, incarnation, addressing.width(), cache);
+        this.keeper = new LeaseKeeper("graph " + name, scripts, client.time());
+        this.cascade =
+                new CascadeDuty(name, addressing.width(), scripts, client.notices(), client.self(), client.time());
+    }
+
+    /** Opens the named graph, and makes it if there is none. Its duties run on the client's runner. */
+    public static ValueGraph open(Client client, String name, @Nullable ValueCache cache) {
+        ValueGraph graph = new ValueGraph(client, name, cache);
+        graph.keeper.startOn(client.duties());
+        graph.cascade.startOn(client.duties());
+        return graph;
+    }
+
+    private Opened openShard() {
+        Duration longest = client.settings().get(GraphSettings.WRITER_LEASE);
+        Duration snapshots = client.settings().get(GraphSettings.SNAPSHOT_LEASE);
+        longest = longest.compareTo(snapshots) < 0 ? snapshots : longest;
+        String newLife = HexFormat.of().toHexDigits(RANDOM.nextLong());
+        Opened opened = scripts.open(addressing, newLife, longest.toMillis());
+        if (!opened.layout().equals(GraphScripts.LAYOUT)) {
+            throw HoldfastException.misuse(
+                    "graph " + name() + " has layout " + opened.layout() + ", and this version of Holdfast knows "
+                            + GraphScripts.LAYOUT,
+                    "use the version of Holdfast that made it, or export it there and import it here");
+        }
+        if (opened.width() != addressing.width()) {
+            throw HoldfastException.misuse(
+                    "graph " + name() + " was made with addressing " + opened.addressing() + ", not "
+                            + addressing.word(),
+                    "set graph.addressing to " + opened.addressing() + ", or choose another name");
+        }
+        serverClock.heard(opened.serverMillis());
+        return opened;
+    }
+
+    public String name() {
+        return keyspace.name();
+    }
+
+    /** Which life of the graph this is; another one after it was destroyed and made again. */
+    public String incarnation() {
+        return incarnation;
+    }
+
+    /** A writer with a lease of its own. */
+    public GraphWriter writer() {
+        GraphLease lease = new GraphLease(client.settings().get(GraphSettings.WRITER_LEASE), "writer", client.time());
+        take(lease, 'w', NOTHING, "a writer");
+        GraphWriter writer = new GraphWriter(this, lease);
+        writers.add(writer);
+        keeper.keep(lease, () -> null);
+        return writer;
+    }
+
+    public Root root(String name) {
+        return new Root(this, name);
+    }
+
+    /** All roots and what they name. */
+    public Map<String, ValueId> roots() {
+        Map<String, ValueId> roots = new LinkedHashMap<>();
+        byte[] cursor = {'0'};
+        do {
+            Reply page = link().command(
+                            Command.HSCAN,
+                            scripts.key("roots"),
+                            cursor,
+                            GraphScripts.ascii("COUNT"),
+                            GraphScripts.ascii("512"));
+            List<Reply> flat = page.part(1).parts();
+            for (int i = 0; i + 1 < flat.size(); i += 2) {
+                Root.parse(flat.get(i + 1).bytes(), "0")
+                        .target()
+                        .ifPresent(put(roots, flat.get(i).text()));
+            }
+            cursor = page.bytes(0);
+        } while (cursor.length != 1 || cursor[0] != '0');
+        return roots;
+    }
+
+    private static Consumer<ValueId> put(Map<String, ValueId> roots, String name) {
+        return target -> roots.put(name, target);
+    }
+
+    /** Holds a value for as long as the result is open; it must be held by something now. */
+    public Hold hold(ValueId id, Duration length) {
+        beforeUse(id);
+        GraphLease lease = new GraphLease(checkLength(length), "hold", client.time());
+        take(lease, 'h', id.raw(), "value " + id);
+        Hold hold = new Hold(this, id, lease);
+        keep(hold);
+        return hold;
+    }
+
+    /** Holds what a root names now, for reading. */
+    public Snapshot snapshot(String root) {
+        Duration length = client.settings().get(GraphSettings.SNAPSHOT_LEASE);
+        GraphLease lease = new GraphLease(length, "snapshot", client.time());
+        byte[] target = take(lease, 's', root.getBytes(StandardCharsets.UTF_8), "root " + root);
+        Snapshot snapshot = new Snapshot(this, root, ValueId.of(target), lease);
+        keep(snapshot);
+        return snapshot;
+    }
+
+    /** The value, if it is there now. Without a hold it may be gone the next moment. */
+    public Optional<byte[]> find(ValueId id) {
+        beforeUse(id);
+        return reader.find(id);
+    }
+
+    /** Those of the values that are there now. */
+    public Map<ValueId, byte[]> findAll(List<ValueId> ids) {
+        ids.forEach(this::beforeUse);
+        return reader.findAll(ids);
+    }
+
+    public List<ValueId> children(ValueId id) {
+        beforeUse(id);
+        return reader.children(id);
+    }
+
+    /** What was reclaimed here, and why. */
+    public RedisLedger ledger() {
+        return new RedisLedger(link(), scripts.key("ledger"), client.settings().get(GraphSettings.LEDGER_RECORDS));
+    }
+
+    private void keep(Hold hold) {
+        keeper.keep(hold.lease(), () -> holdAgain(hold));
+        cascade.wakeIn(hold.lease().length());
+    }
+
+    /** The lease of a hold was lost. If the value is still alive, a new lease on it is as good. */
+    private @Nullable GraphLease holdAgain(Hold hold) {
+        if (hold.isClosed()) {
+            return null;
+        }
+        GraphLease next = new GraphLease(hold.lease().length(), "hold", client.time());
+        try {
+            take(next, 'h', hold.target().raw(), "value " + hold.target());
+        } catch (HoldfastException e) {
+            LOG.log(Level.WARNING, "a hold on value {0} of graph {1} has lapsed", hold.target(), name());
+            return null;
+        }
+        hold.continueUnder(next);
+        return next;
+    }
+
+    /** Takes a lease; answers what it holds. */
+    private byte[] take(GraphLease lease, char kind, byte[] target, String what) {
+        Taken taken = null;
+        for (int attempt = 0; attempt < 3; attempt++) {
+            long sent = client.time().nanoTime();
+            long length = lease.length().toMillis();
+            taken = scripts.hold(
+                    lease.id(),
+                    serverClock.millis() + length,
+                    length,
+                    kind,
+                    client.self().toString(),
+                    target);
+            serverClock.heard(taken.serverMillis());
+            if (taken.status().equals("OK")) {
+                lease.bornAt(taken.born());
+                lease.renewedFrom(sent);
+                return taken.target();
+            }
+            if (!taken.status().equals("STALE")) {
+                break; // STALE: the server's clock was set forward; now we know it
+            }
+        }
+        String status = taken == null ? "" : taken.status();
+        throw switch (status) {
+            case "NOROOT" -> new HoldfastException(Category.GONE, "there is no " + what + " in graph " + name());
+            case "GONE" ->
+                new HoldfastException(Category.GONE, what + " is unknown or already reclaimed in graph " + name());
+            case "BUILDING" -> new HoldfastException(Category.RETRY, what + " is still being written");
+            default -> new HoldfastException(Category.RETRY, "holding " + what + ": the server answered " + status);
+        };
+    }
+
+    void release(Hold hold) {
+        keeper.forget(hold.lease());
+        releaseQuietly(hold.lease());
+    }
+
+    /** Releases a lease; if that fails, it lapses. */
+    void releaseQuietly(GraphLease lease) {
+        try {
+            scripts.release(lease.id());
+            wake();
+        } catch (HoldfastException e) {
+            LOG.log(Level.DEBUG, "a lease of graph {0} could not be released and will lapse: {1}", name(), e);
+        }
+    }
+
+    void forget(GraphWriter writer) {
+        writers.remove(writer);
+        keeper.forget(writer.lease());
+    }
+
+    /** Sees to it that a value which this process has put is in the store before it is used. */
+    void beforeUse(ValueId id) {
+        reader.check(id);
+        writers.forEach(writer -> writer.flushIfPending(id));
+    }
+
+    /** Lets the writer of this process that holds the value, if there is one, hand its hold over. */
+    boolean handOver(ValueId id, Consumer<byte[]> call) {
+        for (GraphWriter writer : writers) {
+            if (writer.handOver(id, call)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    ValueId newId(byte[] value, List<ValueId> children) {
+        return addressing == Addressing.CONTENT
+                ? Addressing.ofContent(value, children)
+                : Addressing.timeOrdered(client.time());
+    }
+
+    void checkSize(int bytes) {
+        long largest = client.settings().get(GraphSettings.LARGEST_VALUE);
+        if (bytes > largest) {
+            throw HoldfastException.misuse(
+                    "a value of " + bytes + " bytes; the largest allowed is " + largest,
+                    "split it into children, or raise graph.largest-value");
+        }
+    }
+
+    private static Duration checkLength(Duration length) {
+        return GraphSettings.SNAPSHOT_LEASE.check(length);
+    }
+
+    /** There may be something to reclaim. */
+    void wake() {
+        cascade.wakeIn(Duration.ZERO);
+    }
+
+    int width() {
+        return addressing.width();
+    }
+
+    GraphScripts scripts() {
+        return scripts;
+    }
+
+    ValueReader reader() {
+        return reader;
+    }
+
+    RedisLink link() {
+        return client.link();
+    }
+
+    /** Stops the duties of this graph in this process. Holds that are open lapse. */
+    @Override
+    public void close() {
+        keeper.stop();
+        cascade.stop();
+        new ArrayList<>(writers).forEach(writers::remove);
+    }
+}

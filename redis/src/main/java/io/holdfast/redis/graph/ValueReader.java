@@ -1,0 +1,241 @@
+package io.holdfast.redis.graph;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.link.Reply;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Protocol.Command;
+
+/**
+ * Reads values and their children with plain commands: reading needs no script, only a hold. Large values are put
+ * together from their chunks.
+ */
+final class ValueReader {
+
+    private static final int MOST_IN_A_CALL = 256;
+    private static final Pattern LARGE = Pattern.compile("[^|]+\\|(\\d+),(\\d+)(?:\\|.*)?", Pattern.DOTALL);
+
+    private final GraphScripts scripts;
+    private final String graph;
+    private final byte[] cachePrefix;
+    private final int width;
+    private final @Nullable ValueCache cache;
+
+    ValueReader(GraphScripts scripts, String graph, String incarnation, int width, @Nullable ValueCache cache) {
+        this.scripts = scripts;
+        this.graph = graph;
+        this.cachePrefix = GraphScripts.ascii(incarnation);
+        this.width = width;
+        this.cache = cache;
+    }
+
+    /** The value under a hold; the cache may answer while the hold is valid. */
+    byte[] get(ValueId id, GraphLease lease) {
+        check(id);
+        if (cache != null && lease.isValid()) {
+            byte[] cached = cache.get(cacheKey(id));
+            if (cached != null) {
+                return cached;
+            }
+        }
+        byte[] value = find(id).orElseThrow(() -> gone(id));
+        if (cache != null) {
+            cache.put(cacheKey(id), value);
+        }
+        return value;
+    }
+
+    Map<ValueId, byte[]> getAll(List<ValueId> ids, GraphLease lease) {
+        Map<ValueId, byte[]> found = new LinkedHashMap<>();
+        List<ValueId> asked = new ArrayList<>();
+        for (ValueId id : ids) {
+            check(id);
+            byte[] cached = cache != null && lease.isValid() ? cache.get(cacheKey(id)) : null;
+            if (cached != null) {
+                found.put(id, cached);
+            } else {
+                asked.add(id);
+            }
+        }
+        Map<ValueId, byte[]> read = findAll(asked);
+        Map<ValueId, byte[]> inOrder = new LinkedHashMap<>();
+        for (ValueId id : ids) {
+            byte[] value = found.containsKey(id) ? found.get(id) : read.get(id);
+            if (value == null) {
+                throw gone(id);
+            }
+            if (cache != null && read.containsKey(id)) {
+                cache.put(cacheKey(id), value);
+            }
+            inOrder.put(id, value);
+        }
+        return inOrder;
+    }
+
+    /** The value, if it is there now; without a hold it may be gone the next moment. */
+    Optional<byte[]> find(ValueId id) {
+        check(id);
+        byte[] value =
+                link().command(Command.HGET, scripts.key("values"), id.raw()).bytesOrNull();
+        return value != null ? Optional.of(value) : large(id, "values", 1);
+    }
+
+    Map<ValueId, byte[]> findAll(List<ValueId> ids) {
+        Map<ValueId, byte[]> found = new LinkedHashMap<>();
+        for (int from = 0; from < ids.size(); from += MOST_IN_A_CALL) {
+            List<ValueId> some = ids.subList(from, Math.min(ids.size(), from + MOST_IN_A_CALL));
+            Reply reply = link().command(Command.HMGET, scripts.key("values"), raw(some));
+            List<byte @Nullable []> values = reply.allBytes();
+            for (int i = 0; i < some.size(); i++) {
+                ValueId id = some.get(i);
+                byte[] value = values.get(i);
+                if (value != null) {
+                    found.put(id, value);
+                } else {
+                    large(id, "values", 1).ifPresent(whole -> found.put(id, whole));
+                }
+            }
+        }
+        return found;
+    }
+
+    List<ValueId> children(ValueId id) {
+        check(id);
+        byte[] packed =
+                link().command(Command.HGET, scripts.key("edges"), id.raw()).bytesOrNull();
+        if (packed == null) {
+            packed = large(id, "edges", 2).orElse(new byte[0]);
+        }
+        return PutRequest.unpack(packed, width);
+    }
+
+    Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
+        Map<ValueId, List<ValueId>> found = new LinkedHashMap<>();
+        List<byte @Nullable []> lists =
+                link().command(Command.HMGET, scripts.key("edges"), raw(ids)).allBytes();
+        List<byte @Nullable []> states =
+                link().command(Command.HMGET, scripts.key("counts"), raw(ids)).allBytes();
+        for (int i = 0; i < ids.size(); i++) {
+            byte[] list = lists.get(i);
+            byte[] state = states.get(i);
+            if (list == null
+                    && state != null
+                    && new String(state, java.nio.charset.StandardCharsets.ISO_8859_1).indexOf('|') >= 0) {
+                found.put(ids.get(i), children(ids.get(i)));
+            } else {
+                found.put(ids.get(i), list == null ? List.of() : PutRequest.unpack(list, width));
+            }
+        }
+        return found;
+    }
+
+    /** Values reachable from one, parents before children, each once. Asks {@code check} before every call. */
+    Stream<ValueId> walk(ValueId from, Runnable check) {
+        Deque<ValueId> open = new ArrayDeque<>(List.of(from));
+        Set<ValueId> seen = new HashSet<>(open);
+        Deque<ValueId> ready = new ArrayDeque<>();
+        return StreamSupport.stream(
+                new Spliterators.AbstractSpliterator<ValueId>(Long.MAX_VALUE, Spliterator.DISTINCT) {
+                    @Override
+                    public boolean tryAdvance(Consumer<? super ValueId> action) {
+                        if (ready.isEmpty()) {
+                            List<ValueId> batch = new ArrayList<>();
+                            while (!open.isEmpty() && batch.size() < MOST_IN_A_CALL) {
+                                batch.add(open.removeFirst());
+                            }
+                            if (batch.isEmpty()) {
+                                return false;
+                            }
+                            check.run();
+                            childrenOfAll(batch)
+                                    .values()
+                                    .forEach(children -> children.forEach(child -> {
+                                        if (seen.add(child)) {
+                                            open.addLast(child);
+                                        }
+                                    }));
+                            check.run();
+                            ready.addAll(batch);
+                        }
+                        action.accept(ready.removeFirst());
+                        return true;
+                    }
+                },
+                false);
+    }
+
+    /** The chunks of a large value, put together; empty if there is no such value, or it is still being built. */
+    private Optional<byte[]> large(ValueId id, String part, int group) {
+        byte[] state =
+                link().command(Command.HGET, scripts.key("counts"), id.raw()).bytesOrNull();
+        if (state == null || state[0] == 'b' || state[0] == 'd') {
+            return Optional.empty();
+        }
+        Matcher shape = LARGE.matcher(new String(state, java.nio.charset.StandardCharsets.ISO_8859_1));
+        if (!shape.matches()) {
+            return Optional.empty();
+        }
+        ByteArrayOutputStream whole = new ByteArrayOutputStream();
+        int chunks = Integer.parseInt(shape.group(group));
+        for (int i = 0; i < chunks; i++) {
+            byte[] chunk = link().command(Command.HGET, scripts.key(part), chunkField(id, i))
+                    .bytesOrNull();
+            if (chunk == null) {
+                return Optional.empty(); // reclaimed while we read: not under a hold
+            }
+            whole.writeBytes(chunk);
+        }
+        return Optional.of(whole.toByteArray());
+    }
+
+    static byte[] chunkField(ValueId id, int index) {
+        return ByteBuffer.allocate(id.width() + 4).put(id.raw()).putInt(index).array();
+    }
+
+    private byte[] cacheKey(ValueId id) {
+        return ByteBuffer.allocate(cachePrefix.length + width)
+                .put(cachePrefix)
+                .put(id.raw())
+                .array();
+    }
+
+    void check(ValueId id) {
+        if (id.width() != width) {
+            throw HoldfastException.misuse(
+                    "value id " + id + " has " + id.width() + " bytes, and the ids of graph " + graph + " have "
+                            + width,
+                    "use ids of this graph");
+        }
+    }
+
+    private HoldfastException gone(ValueId id) {
+        return new HoldfastException(Category.GONE, "there is no value " + id + " in graph " + graph);
+    }
+
+    private RedisLink link() {
+        return scripts.link();
+    }
+
+    private static byte[][] raw(List<ValueId> ids) {
+        return ids.stream().map(ValueId::raw).toArray(byte[][]::new);
+    }
+}

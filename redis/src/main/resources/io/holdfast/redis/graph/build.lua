@@ -1,0 +1,81 @@
+#!lua
+-- Writes one chunk of a large value that is being built under a writer's lease: bytes or edges. The first chunk makes
+-- the value; until it is sealed nothing can hold it but the lease. The chunk with part 's' seals it.
+-- KEYS  meta values counts edges leases lease-info held changed
+-- ARGV  lease born sequence id part index data adopted adopted-counts handed
+-- REPLY status detail
+local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
+--@include shard.lua
+--@include lease.lua
+
+local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
+local writer = live_lease(lease)
+if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
+if sequence == writer.sequence then return {writer.reply, ''} end
+if sequence < writer.sequence then return {'STALE', ''} end
+
+local state = redis.call('HGET', counts, id)
+local v, e = 0, 0
+if state then
+  local n, letter = holds(state)
+  if n then return {'EXISTS', id} end
+  if letter ~= 'b' then return {'DRAINING', id} end
+  local chunks_v, chunks_e, builder = string.match(state, '^b|(%d+),(%d+)|(.*)$')
+  if builder ~= lease then return {'BUILDING', id} end
+  v, e = tonumber(chunks_v), tonumber(chunks_e)
+elseif redis.call('HEXISTS', values, id) == 1 then
+  return {'EXISTS', id}
+elseif part == 's' or index > 0 then
+  return {'GONE', id}
+end
+
+local set = {}
+local adopted = ids_of(ARGV[8])
+if #adopted > 0 then
+  local more = {}
+  for word in string.gmatch(ARGV[9], '%d+') do more[#more + 1] = tonumber(word) end
+  local states = redis.call('HMGET', counts, unpack(adopted))
+  for i, child in ipairs(adopted) do
+    local n, shape = 1, ''
+    if states[i] then
+      n, shape = holds(states[i])
+    elseif redis.call('HEXISTS', values, child) == 0 then
+      n = nil
+    end
+    if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', child} end
+    if more[i] > 0 then
+      set[#set + 1] = child
+      set[#set + 1] = digits(n + more[i]) .. shape
+    end
+  end
+end
+local handed = {}
+for i, child in ipairs(ids_of(ARGV[10])) do handed[i] = lease .. child end
+if #handed > 0 then
+  for i, score in ipairs(redis.call('ZMSCORE', held, unpack(handed))) do
+    if not score then return {'GONE', string.sub(handed[i], #lease + 1)} end
+  end
+end
+
+note({id})
+note(adopted)
+if part == 's' then
+  redis.call('HSET', counts, id, '1|' .. v .. ',' .. e)
+else
+  if part == 'v' then
+    redis.call('HSET', values, chunk(id, index), ARGV[7])
+    v = math.max(v, index + 1)
+  else
+    redis.call('HSET', edges, chunk(id, index), ARGV[7])
+    redis.call('HINCRBY', meta, 'edges', digits(#ARGV[7] / width))
+    e = math.max(e, index + 1)
+    if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+    if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
+  end
+  redis.call('HSET', counts, id, 'b|' .. v .. ',' .. e .. '|' .. lease)
+  redis.call('ZADD', held, 0, lease .. id)
+end
+writer.sequence = sequence
+writer.reply = 'OK'
+write_lease(lease, writer)
+return {'OK', ''}

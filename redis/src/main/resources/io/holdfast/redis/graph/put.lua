@@ -1,0 +1,144 @@
+#!lua
+-- Puts a batch of new values, all or none. What the client can count it has counted: the holds that values of the
+-- batch have on each other. Left to the server: whether the children that are not in the batch are alive.
+--   fresh    how many of the batch's values are new
+--   shared   new values whose first count is not 1, as packed ids, with the counts in shared-counts
+--   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts
+--   handed   children outside the batch that this writer held and now hands over to a parent, packed
+--   tops     new values that no value of the batch holds: the writer holds them, packed
+--   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
+--            they get in back-counts; the writer holds those in back-tops
+-- KEYS  meta values counts edges leases lease-info held changed
+-- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
+-- ARGV  pairs…
+-- REPLY status detail
+local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
+--@include shard.lua
+--@include lease.lua
+
+local lease, sequence = ARGV[1], tonumber(ARGV[3])
+local writer = live_lease(lease)
+if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
+if sequence == writer.sequence then return {writer.reply, ''} end
+if sequence < writer.sequence then return {'STALE', ''} end
+
+local function numbers_of(text)
+  local numbers, n = {}, 0
+  for word in string.gmatch(text, '%d+') do
+    n = n + 1
+    numbers[n] = tonumber(word)
+  end
+  return numbers
+end
+
+local function members(ids)
+  local all = {}
+  for i, id in ipairs(ids) do all[i] = lease .. id end
+  return all
+end
+
+-- First everything is checked. Children outside the batch must be held by somebody.
+local set = {}
+local adopted = ids_of(ARGV[7])
+if #adopted > 0 then
+  local more = numbers_of(ARGV[8])
+  local states = redis.call('HMGET', counts, unpack(adopted))
+  for i, id in ipairs(adopted) do
+    local n, shape = 1, ''
+    if states[i] then
+      n, shape = holds(states[i])
+    elseif redis.call('HEXISTS', values, id) == 0 then
+      n = nil
+    end
+    if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', id} end
+    set[#set + 1] = id
+    set[#set + 1] = digits(n + more[i]) .. shape
+  end
+end
+local handed = members(ids_of(ARGV[9]))
+if #handed > 0 then
+  for i, score in ipairs(redis.call('ZMSCORE', held, unpack(handed))) do
+    if not score then return {'GONE', string.sub(handed[i], #lease + 1)} end
+  end
+end
+
+-- Where ids are made from content, a value may exist already, and may even be doomed: it is taken back.
+local back = ids_of(ARGV[11])
+local fresh = tonumber(ARGV[14])
+local back_tops = {}
+if #back > 0 or width == 32 then
+  local mine = {}
+  for i = 1, fresh do mine[i] = ARGV[13 + 2 * i] end
+  for _, id in ipairs(back) do mine[#mine + 1] = id end
+  local states = redis.call('HMGET', counts, unpack(mine))
+  local wrong = {}
+  local more = numbers_of(ARGV[12])
+  local already = ids_of(ARGV[13])
+  local is_top = {}
+  if #already > 0 then
+    for i, score in ipairs(redis.call('ZMSCORE', held, unpack(members(already)))) do
+      if not score then is_top[already[i]] = true end
+    end
+  end
+  for i, id in ipairs(mine) do
+    local n, shape
+    if states[i] then
+      n, shape = holds(states[i])
+      if not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
+    elseif redis.call('HEXISTS', values, id) == 1 then
+      n, shape = 1, ''
+    end
+    if (n ~= nil) ~= (i > fresh) then
+      wrong[#wrong + 1] = id
+    elseif n then
+      local holds_now = n + more[i - fresh]
+      if is_top[id] then
+        holds_now = holds_now + 1
+        back_tops[#back_tops + 1] = id
+      end
+      if holds_now == 0 then return {'GONE', id} end
+      set[#set + 1] = id
+      set[#set + 1] = digits(holds_now) .. shape
+    end
+  end
+  if #wrong > 0 then return {'EXISTS', table.concat(wrong)} end
+end
+
+-- Now everything is written.
+local shared = ids_of(ARGV[5])
+if #shared > 0 then
+  local first = numbers_of(ARGV[6])
+  for i, id in ipairs(shared) do
+    set[#set + 1] = id
+    set[#set + 1] = digits(first[i])
+  end
+end
+if about[5] == 'on' then
+  local touched = {}
+  for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
+  for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end
+  for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
+  note(touched)
+end
+local pairs_end = 14 + 2 * fresh
+if fresh > 0 then redis.call('HSET', values, unpack(ARGV, 15, pairs_end)) end
+if #ARGV > pairs_end then
+  redis.call('HSET', edges, unpack(ARGV, pairs_end + 1))
+  redis.call('HINCRBY', meta, 'edges', ARGV[4])
+end
+if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
+local tops = members(ids_of(ARGV[10]))
+for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
+if #tops > 0 then
+  local add = {}
+  for i, member in ipairs(tops) do
+    add[2 * i - 1] = 0
+    add[2 * i] = member
+  end
+  redis.call('ZADD', held, unpack(add))
+end
+writer.sequence = sequence
+writer.reply = 'OK'
+write_lease(lease, writer)
+return {'OK', ''}

@@ -1,0 +1,68 @@
+-- What every script of a graph begins with: the server's time and the shard's meta, and the meaning of a count.
+-- Needs: meta.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local micros = time[1] * 1000000 + time[2]
+
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'verify')
+if not about[1] then return {'NOGRAPH'} end
+local width = tonumber(about[1])
+
+-- Whether this server took the place of another one (restart, fail-over) less than the longest lease ago. Then nothing
+-- may lapse or be reclaimed: the holders have not had their chance to renew here.
+local function quiet()
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  if run ~= about[2] then
+    about[2] = run
+    about[3] = digits(now + tonumber(about[4]))
+    redis.call('HSET', meta, 'run', run, 'quiet', about[3])
+  end
+  return now < tonumber(about[3])
+end
+
+-- While a verify runs, the ids that change under it are noted, up to a bound; past that its verdict is void.
+local function note(ids)
+  if about[5] == 'on' and #ids > 0 then
+    if redis.call('SCARD', changed) + #ids > 100000 then
+      about[5] = 'void'
+      redis.call('HSET', meta, 'verify', 'void')
+    else
+      redis.call('SADD', changed, unpack(ids))
+    end
+  end
+end
+
+-- The state of a value, from its entry in counts:
+--   none         held once, if it is in values
+--   n            held n times; 0: doomed
+--   n|v,e        the same, of a large value in v chunks of bytes and e chunks of edges
+--   b|v,e|lease  being built under a lease
+--   d|v,e        draining; what is left of it
+-- Answers the number of holds and the shape ('|v,e' or ''), or nil and the letter of the state.
+local function holds(count)
+  local plain = tonumber(count)
+  if plain then return plain, '' end
+  local number, shape = string.match(count, '^(%d+)(|%d+,%d+)$')
+  if number then return tonumber(number), shape end
+  return nil, string.sub(count, 1, 1)
+end
+
+-- The ids of a packed string.
+local function ids_of(packed)
+  local ids = {}
+  local n = 0
+  for at = 1, #packed, width do
+    n = n + 1
+    ids[n] = string.sub(packed, at, at + width - 1)
+  end
+  return ids
+end
+
+local function chunk(id, index)
+  return id .. struct.pack('>I4', index)
+end

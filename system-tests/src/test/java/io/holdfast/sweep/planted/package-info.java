@@ -1,0 +1,5 @@
+/** Planted mistakes. */
+@NullMarked
+package io.holdfast.sweep.planted;
+
+import org.jspecify.annotations.NullMarked;

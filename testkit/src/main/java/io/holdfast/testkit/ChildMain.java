@@ -1,0 +1,28 @@
+package io.holdfast.testkit;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+
+/** What a {@link ChildJvm} really starts: the wanted {@code main}, and the promise to end when the parent has. */
+final class ChildMain {
+
+    private static final int PARENT_IS_GONE = 3;
+
+    private ChildMain() {}
+
+    /** @param arguments the parent's process id, the class, and what its {@code main} is given */
+    public static void main(String[] arguments) throws Throwable {
+        var unused = ProcessHandle.of(Long.parseLong(arguments[0]))
+                .orElseThrow()
+                .onExit()
+                .thenRun(() -> Runtime.getRuntime().halt(PARENT_IS_GONE));
+        Method main = Class.forName(arguments[1]).getDeclaredMethod("main", String[].class);
+        main.setAccessible(true);
+        try {
+            main.invoke(null, (Object) Arrays.copyOfRange(arguments, 2, arguments.length));
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+}

@@ -1,0 +1,258 @@
+package io.holdfast.testkit;
+
+import static io.holdfast.testkit.RedisServer.PATIENCE;
+import static org.awaitility.Awaitility.await;
+
+import io.holdfast.embedded.ScratchFolder;
+import io.holdfast.embedded.ServerLaunch;
+import io.holdfast.embedded.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+
+/**
+ * A primary with a replica, and a Sentinel that watches them if wanted.
+ *
+ * <p>Replication is asynchronous, so a fail-over may lose what the primary had acknowledged. That is made certain by
+ * {@link #cutReplica()}: what is written after it is lost in the next {@link #failover()}.
+ */
+public final class RedisReplication implements AutoCloseable {
+
+    /** The name under which the Sentinel knows the primary. */
+    public static final String NAME = "holdfast";
+
+    private static final Duration BEAT = Duration.ofMillis(10);
+    /** Nothing listens there: a replica that is told to follow it follows nobody and keeps what it has. */
+    private static final int NOWHERE = 1;
+
+    private RedisServer primary;
+    private RedisServer replica;
+    private @Nullable Sentinel sentinel;
+
+    private RedisReplication() {
+        primary = server();
+        replica = server();
+        follow(replica, primary.port());
+        awaitInSync();
+    }
+
+    public static RedisReplication start() {
+        return new RedisReplication();
+    }
+
+    public static RedisReplication startWithSentinel() {
+        var replication = new RedisReplication();
+        try {
+            replication.sentinel = new Sentinel(replication.primary.port());
+            replication.awaitSentinelKnows(replication.primary, replication.replica);
+            return replication;
+        } catch (RuntimeException | Error e) {
+            replication.close();
+            throw e;
+        }
+    }
+
+    /** The server that takes writes. */
+    public RedisServer primary() {
+        return primary;
+    }
+
+    /** The server that follows, or the dead or demoted one after a fail-over. */
+    public RedisServer replica() {
+        return replica;
+    }
+
+    /** Where the Sentinel listens. */
+    public HostAndPort sentinelAddress() {
+        return new HostAndPort("127.0.0.1", sentinel().port());
+    }
+
+    /** Waits until the replica has everything that the primary has acknowledged so far. */
+    public void awaitInSync() {
+        long offset = Long.parseLong(RedisServer.field(primary.info("replication"), "master_repl_offset"));
+        await("the replica has it all")
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(BEAT)
+                .until(() -> {
+                    Map<String, String> seen = replica.info("replication");
+                    return "up".equals(seen.get("master_link_status"))
+                            && Long.parseLong(RedisServer.field(seen, "slave_repl_offset")) >= offset;
+                });
+    }
+
+    /** Cuts the replica off: it keeps what it has and gets nothing more, which {@link #failover()} then makes final. */
+    public void cutReplica() {
+        awaitInSync();
+        follow(replica, NOWHERE);
+    }
+
+    /** Undoes {@link #cutReplica()}. */
+    public void joinReplica() {
+        follow(replica, primary.port());
+        awaitInSync();
+    }
+
+    /**
+     * Kills the primary and makes the replica the new one: by the Sentinel if there is one, which then has noticed by
+     * itself, otherwise by hand. Returns when the new primary takes writes; {@link #replica()} is then the dead one.
+     */
+    public void failover() {
+        primary.kill();
+        if (sentinel == null) {
+            try (Jedis client = replica.client()) {
+                client.replicaofNoOne();
+            }
+        }
+        RedisServer promoted = replica;
+        replica = primary;
+        primary = promoted;
+        awaitPrimary(promoted);
+    }
+
+    /**
+     * Lets the two change places while both live: the demoted one follows the new primary and loses what it alone had.
+     * By the Sentinel if there is one, otherwise by hand, abruptly: clients of the old primary get READONLY.
+     */
+    public void switchOver() {
+        RedisServer promoted = replica;
+        if (sentinel == null) {
+            try (Jedis client = promoted.client()) {
+                client.replicaofNoOne();
+            }
+            follow(primary, promoted.port());
+        } else {
+            try (Jedis client = sentinel().client()) {
+                client.sentinelFailover(NAME);
+            }
+        }
+        replica = primary;
+        primary = promoted;
+        awaitPrimary(promoted);
+        awaitInSync();
+    }
+
+    /** Brings the dead server of {@link #failover()} back, empty, as a replica of the new primary. */
+    public void restartReplica() {
+        replica.restartEmpty();
+        follow(replica, primary.port());
+        awaitInSync();
+        if (sentinel != null) {
+            awaitSentinelKnows(primary, replica);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (sentinel != null) {
+            sentinel.close();
+        }
+        replica.close();
+        primary.close();
+    }
+
+    private Sentinel sentinel() {
+        if (sentinel == null) {
+            throw new IllegalStateException("there is no Sentinel: use startWithSentinel()");
+        }
+        return sentinel;
+    }
+
+    private void awaitPrimary(RedisServer promoted) {
+        await("the new primary takes writes")
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(BEAT)
+                .until(() -> "master".equals(promoted.info("replication").get("role")));
+        if (sentinel != null) {
+            String port = String.valueOf(promoted.port());
+            await("the Sentinel names the new primary")
+                    .atMost(PATIENCE)
+                    .pollDelay(Duration.ZERO)
+                    .pollInterval(BEAT)
+                    .until(() -> {
+                        try (Jedis client = sentinel().client()) {
+                            return client.sentinelGetMasterAddrByName(NAME).contains(port)
+                                    && RedisServer.field(client.sentinelMaster(NAME), "flags")
+                                            .equals("master");
+                        }
+                    });
+        }
+    }
+
+    private void awaitSentinelKnows(RedisServer main, RedisServer follower) {
+        await("the Sentinel knows both servers")
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(BEAT)
+                .until(() -> {
+                    try (Jedis client = sentinel().client()) {
+                        List<Map<String, String>> followers = client.sentinelReplicas(NAME);
+                        return client.sentinelGetMasterAddrByName(NAME).contains(String.valueOf(main.port()))
+                                && followers.stream()
+                                        .anyMatch(each ->
+                                                String.valueOf(follower.port()).equals(each.get("port"))
+                                                        && "slave".equals(each.get("flags"))
+                                                        && "ok".equals(each.get("master-link-status")));
+                    }
+                });
+    }
+
+    private static RedisServer server() {
+        return RedisServer.setup()
+                .option("repl-diskless-sync-delay", "0")
+                .option("repl-ping-replica-period", "1")
+                .start();
+    }
+
+    private static void follow(RedisServer follower, int port) {
+        try (Jedis client = follower.client()) {
+            client.replicaof("127.0.0.1", port);
+        }
+    }
+
+    /** The same executable in its other role. */
+    private static final class Sentinel implements AutoCloseable {
+
+        private final Path folder = RedisServer.scratchFolder();
+        private final ServerProcess process;
+
+        private Sentinel(int primaryPort) {
+            Path configuration = folder.resolve("sentinel.conf");
+            try {
+                Files.writeString(configuration, """
+                    sentinel monitor %1$s 127.0.0.1 %2$d 1
+                    sentinel down-after-milliseconds %1$s 500
+                    sentinel failover-timeout %1$s 10000
+                    """.formatted(NAME, primaryPort));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            process = ServerLaunch.server()
+                    .scratchFolder(folder)
+                    .sentinel(configuration)
+                    .start();
+        }
+
+        int port() {
+            return process.port();
+        }
+
+        Jedis client() {
+            return new Jedis(new HostAndPort("127.0.0.1", port()));
+        }
+
+        @Override
+        public void close() {
+            process.kill();
+            ScratchFolder.remove(folder);
+        }
+    }
+}
