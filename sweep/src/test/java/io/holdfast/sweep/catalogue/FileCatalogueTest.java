@@ -7,14 +7,13 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.Seeds;
+import io.holdfast.testkit.Seeds;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
-import java.util.SplittableRandom;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -114,8 +113,7 @@ class FileCatalogueTest {
                 Files.readAllBytes(csv(folder.resolve("c.csv"), rows)),
                 Files.readAllBytes(binary(folder.resolve("c.bin"), rows)));
         Path path = folder.resolve("fuzzed");
-        for (long seed : Seeds.of(1_000)) {
-            SplittableRandom random = new SplittableRandom(seed);
+        Seeds.of(1_000).run((seed, random) -> {
             byte[] bytes = originals.get(random.nextInt(2)).clone();
             for (int i = random.nextInt(6); i >= 0; i--) {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt(256);
@@ -124,15 +122,13 @@ class FileCatalogueTest {
                 bytes = Arrays.copyOf(bytes, random.nextInt(2 * bytes.length));
             }
             Files.write(path, bytes);
-            Seeds.replayable(seed, () -> {
-                try (Catalogue.Snapshot snapshot = FileCatalogue.of(path).open()) {
-                    snapshot.counts();
-                    assertThat(CatalogueContract.scan(snapshot)).containsExactlyInAnyOrderElementsOf(rows);
-                } catch (HoldfastException e) {
-                    assertThat(e.category()).isEqualTo(Category.CORRUPT);
-                }
-            });
-        }
+            try (Catalogue.Snapshot snapshot = FileCatalogue.of(path).open()) {
+                snapshot.counts();
+                assertThat(CatalogueContract.scan(snapshot)).containsExactlyInAnyOrderElementsOf(rows);
+            } catch (HoldfastException e) {
+                assertThat(e.category()).isEqualTo(Category.CORRUPT);
+            }
+        });
     }
 
     static Path csv(Path path, List<CatalogueContract.Row> rows) throws IOException {
