@@ -11,6 +11,7 @@ import io.holdfast.sweep.node.EmptyPermit;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -117,16 +118,20 @@ public final class Sweep {
         try (Workers workers = new Workers(scanners())) {
             Map<String, Duration> took = new HashMap<>();
             long began = time.nanoTime();
+            Map<NodeId, String> unfit = unfit();
+            List<StorageNode> fit = nodes.values().stream()
+                    .filter(node -> !unfit.containsKey(node.id()))
+                    .toList();
             Mark.Result marked;
             String incarnation;
             try (Catalogue.Snapshot snapshot = catalogue.open()) {
                 incarnation = snapshot.incarnation();
-                marked = mark(snapshot, workers);
-                settleAlarms(snapshot);
+                marked = mark(snapshot, fit, workers);
+                settleAlarms(snapshot, fit);
             }
             long scanned = time.nanoTime();
             took.put("scan", Duration.ofNanos(scanned - began));
-            SweepReport report = examine(marked, incarnation, workers, took);
+            SweepReport report = examine(marked, incarnation, fit, unfit, workers, took);
             return new SweepPlan(this, report);
         } catch (HoldfastException e) {
             throw e;
@@ -142,9 +147,9 @@ public final class Sweep {
         }
     }
 
-    private Mark.Result mark(Catalogue.Snapshot snapshot, Workers workers) throws Exception {
+    private Mark.Result mark(Catalogue.Snapshot snapshot, List<StorageNode> fit, Workers workers) throws Exception {
         Map<NodeId, Integer> idBytes = new TreeMap<>();
-        nodes.forEach((id, node) -> idBytes.put(id, node.idBytes()));
+        fit.forEach(node -> idBytes.put(node.id(), node.idBytes()));
         return new Mark(
                         snapshot,
                         catalogue.owner(),
@@ -159,9 +164,22 @@ public final class Sweep {
                 .run();
     }
 
-    /** Asks the catalogue about every trashed piece that was read: one that it still knows stops everything. */
-    private void settleAlarms(Catalogue.Snapshot snapshot) throws Exception {
+    /** Nodes whose books cannot be read take no part; they trash nothing until somebody has seen to them. */
+    private Map<NodeId, String> unfit() {
+        Map<NodeId, String> why = new TreeMap<>();
         for (StorageNode node : nodes.values()) {
+            try {
+                node.lastCycle(catalogue.owner());
+            } catch (IOException | HoldfastException e) {
+                why.put(node.id(), "" + e.getMessage());
+            }
+        }
+        return why;
+    }
+
+    /** Asks the catalogue about every trashed piece that was read: one that it still knows stops everything. */
+    private void settleAlarms(Catalogue.Snapshot snapshot, Collection<StorageNode> fit) throws Exception {
+        for (StorageNode node : fit) {
             for (NodeStatus.Alarm alarm : node.alarms(catalogue.owner())) {
                 if (snapshot.contains(node.id(), alarm.id().bytes())) {
                     throw new HoldfastException(
@@ -177,11 +195,17 @@ public final class Sweep {
         }
     }
 
-    private SweepReport examine(Mark.Result marked, String incarnation, Workers workers, Map<String, Duration> took)
+    private SweepReport examine(
+            Mark.Result marked,
+            String incarnation,
+            List<StorageNode> fit,
+            Map<NodeId, String> unfit,
+            Workers workers,
+            Map<String, Duration> took)
             throws Exception {
         long began = time.nanoTime();
         long cycle = 1;
-        for (StorageNode node : nodes.values()) {
+        for (StorageNode node : fit) {
             cycle = Math.max(cycle, node.lastCycle(catalogue.owner()) + 1);
         }
         long number = cycle;
@@ -193,10 +217,10 @@ public final class Sweep {
                 marked.rows(),
                 marked.rowsElsewhere(),
                 List.of(),
-                Map.of(),
+                unfit,
                 "",
                 took);
-        SweepReport report = onEach(empty, nodes.values(), workers, SweepProgress.Phase.EXAMINE, (node, walked) -> {
+        SweepReport report = onEach(empty, fit, workers, SweepProgress.Phase.EXAMINE, (node, walked) -> {
             Mark.Marked mine = marked.filters().get(node.id());
             if (mine == null) {
                 throw new IllegalStateException("no filter was made for " + node.id());

@@ -24,6 +24,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -60,7 +61,7 @@ public final class FilePieceStore implements PieceStore {
 
     /** When a change is made to reach the disk. */
     public enum Sync {
-        /** A put or restore before it returns; trashing once a folder. */
+        /** A put or restore before it returns; trashing and emptying when the file system gets to it. */
         DURABLE,
         /** Left to the operating system: for throw-away stores. */
         NONE
@@ -327,14 +328,6 @@ public final class FilePieceStore implements PieceStore {
     }
 
     @Override
-    public void settle(OwnerId owner, int folder, long cycle) throws IOException {
-        String pair = Base32.pair(folder);
-        files.syncFolder(cyclePath(owner, cycle).resolve(pair));
-        files.syncFolder(ownerPath("pieces", owner).resolve(pair));
-        watch.reached(NodeStep.TRASH_SETTLED);
-    }
-
-    @Override
     public boolean restore(OwnerId owner, PieceId id, long cycle) throws IOException {
         String name = name(id);
         Path live = live(owner, name);
@@ -499,10 +492,11 @@ public final class FilePieceStore implements PieceStore {
     }
 
     private Path cyclePath(OwnerId owner, long cycle) {
-        return ownerPath("trash", owner).resolve(String.format("%016x", cycle));
+        return ownerPath("trash", owner).resolve(HexFormat.of().toHexDigits(cycle));
     }
 
     private Path inTrash(OwnerId owner, long cycle, String name) {
-        return cyclePath(owner, cycle).resolve(name.substring(0, 2)).resolve(name.substring(2));
+        return Path.of(root + "/trash/" + ownerFolder(owner) + "/"
+                + HexFormat.of().toHexDigits(cycle) + "/" + name.substring(0, 2) + "/" + name.substring(2));
     }
 }

@@ -19,7 +19,8 @@ public record NodeStatus(NodeId node, List<OfOwner> owners) {
     public record OfOwner(
             OwnerId owner, long lastCycle, Optional<UnderWay> underWay, List<TrashOfCycle> trash, List<Alarm> alarms) {}
 
-    public record UnderWay(long cycle, Verdict verdict, long examined, long wouldTrash, boolean released) {}
+    public record UnderWay(
+            long cycle, String digest, Verdict verdict, long examined, long wouldTrash, boolean released) {}
 
     /** @param emptiesAt the earliest time at which it may be emptied */
     public record TrashOfCycle(long cycle, Instant since, Instant emptiesAt, boolean restored) {}

@@ -87,11 +87,11 @@ public interface PieceStore extends AutoCloseable {
     /** A live piece, or else one in the trash. {@link UnknownKind} if it is none; other exceptions: age unknown. */
     Optional<Facts> look(OwnerId owner, PieceId id) throws IOException;
 
-    /** Moves a piece to the trash of a cycle if it is not newer than {@code notAfter}. */
+    /**
+     * Moves a piece to the trash of a cycle if it is not newer than {@code notAfter}. Need not be durable when it
+     * returns: a piece that a crash brings back is trashed by the next cycle.
+     */
     Trashed trash(OwnerId owner, PieceId id, long cycle, Instant notAfter) throws IOException;
-
-    /** Makes durable what {@link #trash} moved out of a folder. */
-    void settle(OwnerId owner, int folder, long cycle) throws IOException;
 
     /** Takes a piece out of the trash, its age renewed; false if it is not there or a live piece has its place. */
     boolean restore(OwnerId owner, PieceId id, long cycle) throws IOException;

@@ -50,7 +50,6 @@ final class RetainWalk implements Duty {
     private long garbageBytes;
     private long failed;
     private int failedInARow;
-    private long trashedInFolder;
     private @Nullable IOException failure;
 
     private RetainWalk(
@@ -129,14 +128,10 @@ final class RetainWalk implements Duty {
     public Step step() throws IOException {
         long began = time.nanoTime();
         long before = examined;
-        trashedInFolder = 0;
         try {
             store.list(manifest.owner(), folder, visitor);
         } catch (GaveUp e) {
             failure = e.cause;
-        }
-        if (trashedInFolder > 0) {
-            store.settle(manifest.owner(), folder, manifest.cycle());
         }
         folder++;
         long done = examined - before;
@@ -199,7 +194,6 @@ final class RetainWalk implements Duty {
             switch (result.outcome()) {
                 case TRASHED -> {
                     garbage++;
-                    trashedInFolder++;
                     garbageBytes += result.bytes();
                     record.append(new Reclaimed(
                             ThingId.Kind.PIECE,

@@ -516,6 +516,7 @@ public final class StorageNode implements AutoCloseable {
             Optional<NodeStatus.UnderWay> underWay = stored(owner)
                     .map(retain -> new NodeStatus.UnderWay(
                             retain.manifest().cycle(),
+                            retain.digestText(),
                             retain.verdict(),
                             retain.examined(),
                             retain.wouldTrash(),

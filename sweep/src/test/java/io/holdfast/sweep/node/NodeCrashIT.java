@@ -100,8 +100,8 @@ class NodeCrashIT {
         }
         try (Fleet fleet = new Fleet(path)) {
             fleet.time.setWall(now);
-            StorageNode node = fleet.add(
-                    fleet.builder("n1").set(NodeSettings.BRAKE, 100).open());
+            StorageNode node =
+                    fleet.add(fleet.builder("n1").set(NodeSettings.BRAKE, 100).open());
             verify(path, node, acknowledged);
             finish(fleet, node, work);
             verify(path, node, acknowledged);
@@ -154,8 +154,8 @@ class NodeCrashIT {
     /** Brings a new node to where the work begins; answers the time there. */
     private static Instant prepare(Path path, Work work) throws IOException {
         try (Fleet fleet = new Fleet(path)) {
-            StorageNode node = fleet.add(
-                    fleet.builder("n1").set(NodeSettings.BRAKE, 100).open());
+            StorageNode node =
+                    fleet.add(fleet.builder("n1").set(NodeSettings.BRAKE, 100).open());
             Fleet.put(node, PHOTOS, LIVE);
             Fleet.put(node, PHOTOS, GARBAGE);
             fleet.age();
