@@ -18,6 +18,7 @@ import io.holdfast.sweep.catalogue.BinaryFile;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.node.Approval;
+import io.holdfast.sweep.node.FilePieceStore;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.StorageNode;
 import java.io.ByteArrayInputStream;
@@ -76,7 +77,7 @@ final class NodeCycles {
         FileCatalogue.Head head = new FileCatalogue.Head(OWNER, time.instant(), "bench");
         try (FileCatalogue.Writer writer = BinaryFile.write(export, head, ID_BYTES, names)) {
             for (NodeId name : names) {
-                try (StorageNode node = open(folder, name)) {
+                try (StorageNode node = open(folder, name, FilePieceStore.Sync.NONE)) {
                     node.put(OWNER, id(random), new ByteArrayInputStream(new byte[1]));
                 }
                 String owner = folder.resolve(name + "/pieces/" + OWNER.folder()) + "/";
@@ -102,33 +103,48 @@ final class NodeCycles {
         return PieceId.wrap(bytes);
     }
 
-    private StorageNode open(Path folder, NodeId name) throws IOException {
+    private StorageNode open(Path folder, NodeId name, FilePieceStore.Sync sync) throws IOException {
         return StorageNode.at(folder.resolve(name.name()), name.name())
                 .time(time)
+                .sync(sync)
                 .open();
     }
 
     private void cycles(Path folder, List<NodeId> names, int pieces, Path export) throws Exception {
+        Catalogue catalogue = new FreshCatalogue(FileCatalogue.of(export), time);
+        List<Measurement> walks = new ArrayList<>();
+        List<SweepReport> reports = new ArrayList<>();
+        for (int round = 0; round <= ROUNDS; round++) {
+            run.note("cycle " + round + " of " + ROUNDS + (round == 0 ? " (warms up)" : ""));
+            with(folder, names.subList(0, 1), nodes -> oneNode(catalogue, nodes.getFirst(), walks));
+            with(folder, names, nodes -> reports.add(wholeCycle(catalogue, nodes)));
+        }
+        report(pieces, walks.subList(1, walks.size()), reports.subList(1, reports.size()));
+    }
+
+    private interface Work {
+        void on(List<StorageNode> nodes) throws Exception;
+    }
+
+    /** Works on nodes as the product opens them; then puts everything back, which need not be durable here. */
+    private void with(Path folder, List<NodeId> names, Work work) throws Exception {
         List<StorageNode> nodes = new ArrayList<>();
         try {
             for (NodeId name : names) {
-                nodes.add(open(folder, name));
+                nodes.add(open(folder, name, FilePieceStore.Sync.DURABLE));
             }
-            Catalogue catalogue = new FreshCatalogue(FileCatalogue.of(export), time);
-            List<Measurement> walks = new ArrayList<>();
-            List<SweepReport> reports = new ArrayList<>();
-            for (int round = 0; round <= ROUNDS; round++) {
-                run.note("cycle " + round + " of " + ROUNDS + (round == 0 ? " (warms up)" : ""));
-                oneNode(catalogue, nodes.getFirst(), walks);
-                reports.add(wholeCycle(catalogue, nodes));
-                time.advance(Duration.ofDays(4));
-            }
-            report(pieces, walks.subList(1, walks.size()), reports.subList(1, reports.size()));
+            work.on(nodes);
         } finally {
             for (StorageNode node : nodes) {
                 node.close();
             }
         }
+        for (NodeId name : names) {
+            try (StorageNode node = open(folder, name, FilePieceStore.Sync.NONE)) {
+                node.restore(OWNER, node.lastCycle(OWNER));
+            }
+        }
+        time.advance(Duration.ofDays(4));
     }
 
     /** The walk that trashes, on one thread, and everything put back. */
@@ -140,17 +156,11 @@ final class NodeCycles {
         NodeReport done = node.trash(
                 OWNER, planned.cycle(), Optional.of(Approval.of("bench", planned)), StorageNode.Progress.NONE);
         walks.add(new Measurement(done.examined(), System.nanoTime() - wall, 0, Meter.threadCpuNanos() - begin));
-        node.restore(OWNER, planned.cycle());
-        time.advance(Duration.ofDays(4));
     }
 
     private SweepReport wholeCycle(Catalogue catalogue, List<StorageNode> nodes) throws Exception {
         SweepPlan plan = sweep(catalogue, nodes).plan();
-        SweepReport report = plan.trash(plan.approvals("bench"));
-        for (StorageNode node : nodes) {
-            node.restore(OWNER, report.cycle());
-        }
-        return report;
+        return plan.trash(plan.approvals("bench"));
     }
 
     private Sweep sweep(Catalogue catalogue, List<StorageNode> nodes) {

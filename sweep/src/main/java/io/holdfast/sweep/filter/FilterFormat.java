@@ -55,7 +55,7 @@ public final class FilterFormat {
         out.write(header.array());
         long[] words = filter.words();
         ByteBuffer chunk = ByteBuffer.allocate(CHUNK_WORDS * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        for (int from = 0; from < words.length; from += CHUNK_WORDS) {
+        for (int from = LiveFilter.LEAD; from < words.length; from += CHUNK_WORDS) {
             int count = Math.min(CHUNK_WORDS, words.length - from);
             chunk.asLongBuffer().put(words, from, count);
             digest.update(chunk.array(), 0, count * Long.BYTES);
@@ -118,7 +118,7 @@ public final class FilterFormat {
 
     /** Grows with what really arrives, so that a header alone cannot make the reader allocate gigabytes. */
     private static long[] readWords(InputStream in, int total, MessageDigest digest) throws IOException {
-        long[] words = new long[Math.min(total, 1 << 17)];
+        long[] words = new long[LiveFilter.LEAD + Math.min(total, 1 << 17)];
         byte[] chunk = new byte[CHUNK_WORDS * Long.BYTES];
         ByteBuffer view = ByteBuffer.wrap(chunk).order(ByteOrder.LITTLE_ENDIAN);
         for (int have = 0; have < total; ) {
@@ -127,10 +127,10 @@ public final class FilterFormat {
                 throw corrupt("ends within its words", new EOFException());
             }
             digest.update(chunk, 0, count * Long.BYTES);
-            if (have + count > words.length) {
-                words = Arrays.copyOf(words, (int) Math.min(total, 2L * words.length));
+            if (LiveFilter.LEAD + have + count > words.length) {
+                words = Arrays.copyOf(words, (int) Math.min(LiveFilter.LEAD + total, 2L * words.length));
             }
-            view.asLongBuffer().get(words, have, count);
+            view.asLongBuffer().get(words, LiveFilter.LEAD + have, count);
             have += count;
         }
         return words;

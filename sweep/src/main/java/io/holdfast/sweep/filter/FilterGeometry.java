@@ -53,7 +53,7 @@ public record FilterGeometry(int words, int blocks) {
         long blocks = words == COARSE ? coarse : fine;
         if (blocks * words > WORDS_TOTAL_MAX) {
             throw HoldfastException.misuse(
-                    "a filter for " + ids + " ids at " + rate + " needs " + (blocks * words >>> 27) + " GiB",
+                    "a filter for " + ids + " ids at " + rate + " needs " + ((blocks * words) >>> 27) + " GiB",
                     "split the node, or promise a higher rate");
         }
         return new FilterGeometry(words, Math.toIntExact(blocks));

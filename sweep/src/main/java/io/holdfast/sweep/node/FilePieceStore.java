@@ -316,7 +316,7 @@ public final class FilePieceStore implements PieceStore {
                 return new Trashed(Trash.YOUNG, 0);
             }
             Path target = inTrash(owner, cycle, name);
-            folder(target.getParent());
+            folder(target.getParent(), false);
             Files.move(live, target, StandardCopyOption.ATOMIC_MOVE);
             watch.reached(NodeStep.TRASH_MOVED);
             return new Trashed(Trash.TRASHED, attributes.size());
@@ -427,6 +427,11 @@ public final class FilePieceStore implements PieceStore {
 
     /** Makes sure that a folder is there and is a folder, not a link to one; asks the disk once. */
     private void folder(Path path) throws IOException {
+        folder(path, true);
+    }
+
+    /** A folder of the trash need not be durable: if a crash takes it back, it takes back what was moved into it. */
+    private void folder(Path path, boolean durable) throws IOException {
         if (folders.containsKey(path)) {
             return;
         }
@@ -434,10 +439,12 @@ public final class FilePieceStore implements PieceStore {
             if (!path.equals(root)
                     && path.getParent() != null
                     && !path.getParent().equals(root)) {
-                folder(path.getParent());
+                folder(path.getParent(), durable);
             }
             Files.createDirectories(path);
-            files.syncFolder(path.getParent());
+            if (durable) {
+                files.syncFolder(path.getParent());
+            }
         }
         if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
             throw new HoldfastException(
