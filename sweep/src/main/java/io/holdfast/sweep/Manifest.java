@@ -11,8 +11,6 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.Objects;
 
 /**
@@ -27,7 +25,7 @@ import java.util.Objects;
  * @param incarnation the life of the catalogue that the filter was made from
  * @param rows how many rows of the catalogue went into the filter
  * @param distinctLeast at least so many different live ids are in it
- * @param digest SHA-256 over the filter's bytes
+ * @param digest SHA-256 over the filter's bytes, in hexadecimal digits
  */
 public record Manifest(
         OwnerId owner,
@@ -41,7 +39,7 @@ public record Manifest(
         long distinctLeast,
         int fingerprintVersion,
         int filterVersion,
-        byte[] digest) {
+        String digest) {
 
     private static final String DOMAIN = "holdfast retain 1";
     private static final int TEXT_MAX = 512;
@@ -55,12 +53,11 @@ public record Manifest(
                             + distinctLeast,
                     "number cycles and attempts from 1, and count no more ids than rows");
         }
-        if (digest.length != FilterFormat.DIGEST_BYTES || incarnation.length() > TEXT_MAX) {
+        if (!digest.matches("[0-9a-f]{64}") || incarnation.length() > TEXT_MAX) {
             throw HoldfastException.misuse(
-                    "a digest of " + digest.length + " bytes, an incarnation of " + incarnation.length() + " letters",
+                    "a digest '" + digest + "', an incarnation of " + incarnation.length() + " letters",
                     "use SHA-256 and at most " + TEXT_MAX + " letters");
         }
-        digest = digest.clone();
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
         cutoff = Instant.ofEpochMilli(cutoff.toEpochMilli());
     }
@@ -88,12 +85,7 @@ public record Manifest(
                 distinctLeast,
                 Fingerprint.VERSION,
                 LiveFilter.VERSION,
-                FilterFormat.digest(filter));
-    }
-
-    @Override
-    public byte[] digest() {
-        return digest.clone();
+                FilterFormat.digestText(filter));
     }
 
     public byte[] encode() {
@@ -111,7 +103,7 @@ public record Manifest(
             out.writeLong(distinctLeast);
             out.writeInt(fingerprintVersion);
             out.writeInt(filterVersion);
-            out.write(digest);
+            out.writeUTF(digest);
         } catch (IOException e) {
             throw new IllegalStateException("writing to memory failed", e);
         }
@@ -136,7 +128,7 @@ public record Manifest(
                     in.readLong(),
                     in.readInt(),
                     in.readInt(),
-                    in.readNBytes(FilterFormat.DIGEST_BYTES));
+                    in.readUTF());
             if (in.read() >= 0) {
                 throw new IOException("it goes on after its end");
             }
@@ -148,18 +140,7 @@ public record Manifest(
     }
 
     @Override
-    public boolean equals(Object other) {
-        return other instanceof Manifest that && Arrays.equals(encode(), that.encode());
-    }
-
-    @Override
-    public int hashCode() {
-        return Arrays.hashCode(digest);
-    }
-
-    @Override
     public String toString() {
-        return "cycle " + cycle + " of " + owner + " for " + node + ", filter "
-                + HexFormat.of().formatHex(digest, 0, 4);
+        return "cycle " + cycle + " of " + owner + " for " + node + ", filter " + digest.substring(0, 8);
     }
 }

@@ -58,9 +58,9 @@ public final class JdbcCatalogue implements Catalogue {
 
     public static JdbcCatalogue of(DataSource dataSource, String query) {
         String trimmed = query.strip();
-        if (!trimmed.toLowerCase(Locale.ROOT).startsWith("select")
-                        && !trimmed.toLowerCase(Locale.ROOT).startsWith("with")
-                || trimmed.contains(";")) {
+        String lower = trimmed.toLowerCase(Locale.ROOT);
+        boolean reads = lower.startsWith("select") || lower.startsWith("with");
+        if (!reads || trimmed.contains(";")) {
             throw HoldfastException.misuse(
                     "the catalogue query '" + query + "'",
                     "give one SELECT without a semicolon that yields the columns node, id, created");

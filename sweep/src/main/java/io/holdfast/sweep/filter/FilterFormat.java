@@ -11,6 +11,8 @@ import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A filter as bytes, little-endian.
@@ -73,6 +75,11 @@ public final class FilterFormat {
         } catch (IOException e) {
             throw new IllegalStateException("a null stream failed", e);
         }
+    }
+
+    /** The digest in hexadecimal digits. */
+    public static String digestText(LiveFilter filter) {
+        return HexFormat.of().formatHex(digest(filter));
     }
 
     /** Reads a filter whose words take at most {@code bytesMax}; CORRUPT if it is anything but a whole, true filter. */
@@ -144,7 +151,7 @@ public final class FilterFormat {
         }
     }
 
-    private static HoldfastException corrupt(String what, @org.jspecify.annotations.Nullable Exception cause) {
+    private static HoldfastException corrupt(String what, @Nullable Exception cause) {
         return new HoldfastException(
                 Category.CORRUPT,
                 "the filter " + what,

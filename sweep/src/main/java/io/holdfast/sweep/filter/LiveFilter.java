@@ -61,6 +61,8 @@ public final class LiveFilter {
     private final long seed;
     private final Hasher64 keyed;
     private final long[] words;
+
+    @SuppressWarnings("UnusedVariable") // written so that the loads behind it are not optimised away
     private long touched;
 
     private LiveFilter(FilterGeometry geometry, long seed, long[] words) {

@@ -157,10 +157,9 @@ final class FileLedger implements Ledger, Closeable {
     private static byte[] encode(Reclaimed record) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(192);
         try (DataOutputStream data = new DataOutputStream(bytes)) {
-            data.writeByte(record.kind().ordinal());
-            data.writeByte(record.reason().ordinal());
-            data.writeLong(record.at().getEpochSecond());
-            data.writeInt(record.at().getNano());
+            text(data, record.kind().name());
+            text(data, record.reason().name());
+            text(data, record.at().toString());
             data.writeLong(record.by().incarnation());
             text(data, record.by().instance());
             text(data, record.space());
@@ -177,9 +176,9 @@ final class FileLedger implements Ledger, Closeable {
 
     private static Reclaimed decode(byte[] payload) throws IOException {
         DataInputStream data = new DataInputStream(new ByteArrayInputStream(payload));
-        ThingId.Kind kind = ThingId.Kind.values()[data.readByte()];
-        ReclaimReason reason = ReclaimReason.values()[data.readByte()];
-        Instant at = Instant.ofEpochSecond(data.readLong(), data.readInt());
+        ThingId.Kind kind = ThingId.Kind.valueOf(text(data));
+        ReclaimReason reason = ReclaimReason.valueOf(text(data));
+        Instant at = Instant.parse(text(data));
         long incarnation = data.readLong();
         HolderId by = new HolderId(text(data), incarnation);
         String space = text(data);

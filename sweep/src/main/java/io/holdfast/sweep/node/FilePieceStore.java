@@ -155,12 +155,12 @@ public final class FilePieceStore implements PieceStore {
             return Put.RESTORED;
         }
         register(owner);
-        folder(live.getParent());
+        folder(StateFiles.parent(live));
         // Written some time ago, if the sender was slow; the age counts from now.
         renewAge(temp);
         Files.move(temp, live, StandardCopyOption.ATOMIC_MOVE);
         watch.reached(NodeStep.PUT_MOVED);
-        files.syncFolder(live.getParent());
+        files.syncFolder(StateFiles.parent(live));
         watch.reached(NodeStep.PUT_DONE);
         return Put.STORED;
     }
@@ -168,11 +168,11 @@ public final class FilePieceStore implements PieceStore {
     private void moveBack(Path trashed, Path live) throws IOException {
         renewAge(trashed);
         watch.reached(NodeStep.RESTORE_AGE_RENEWED);
-        folder(live.getParent());
+        folder(StateFiles.parent(live));
         Files.move(trashed, live, StandardCopyOption.ATOMIC_MOVE);
         watch.reached(NodeStep.RESTORE_MOVED);
-        files.syncFolder(live.getParent());
-        files.syncFolder(trashed.getParent());
+        files.syncFolder(StateFiles.parent(live));
+        files.syncFolder(StateFiles.parent(trashed));
     }
 
     @Override
@@ -193,7 +193,7 @@ public final class FilePieceStore implements PieceStore {
             boolean was = isPiece(live);
             if (was) {
                 Files.delete(live);
-                files.syncFolder(live.getParent());
+                files.syncFolder(StateFiles.parent(live));
             }
             return was;
         } finally {
@@ -240,7 +240,7 @@ public final class FilePieceStore implements PieceStore {
 
     private void list(Path folder, String pair, Visitor visitor) throws IOException {
         if (!Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)
-                || !Files.isDirectory(folder.getParent(), LinkOption.NOFOLLOW_LINKS)) {
+                || !Files.isDirectory(StateFiles.parent(folder), LinkOption.NOFOLLOW_LINKS)) {
             return;
         }
         // Names alone: three times as fast as a stream of paths, and what is live needs nothing else.
@@ -316,7 +316,7 @@ public final class FilePieceStore implements PieceStore {
                 return new Trashed(Trash.YOUNG, 0);
             }
             Path target = inTrash(owner, cycle, name);
-            folder(target.getParent(), false);
+            folder(StateFiles.parent(target), false);
             Files.move(live, target, StandardCopyOption.ATOMIC_MOVE);
             watch.reached(NodeStep.TRASH_MOVED);
             return new Trashed(Trash.TRASHED, attributes.size());
@@ -392,7 +392,7 @@ public final class FilePieceStore implements PieceStore {
             }
             folders.remove(path);
             Files.delete(path);
-            files.syncFolder(path.getParent());
+            files.syncFolder(StateFiles.parent(path));
         }
     }
 
@@ -437,13 +437,13 @@ public final class FilePieceStore implements PieceStore {
         }
         if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
             if (!path.equals(root)
-                    && path.getParent() != null
-                    && !path.getParent().equals(root)) {
-                folder(path.getParent(), durable);
+                    && StateFiles.parent(path) != null
+                    && !StateFiles.parent(path).equals(root)) {
+                folder(StateFiles.parent(path), durable);
             }
             Files.createDirectories(path);
             if (durable) {
-                files.syncFolder(path.getParent());
+                files.syncFolder(StateFiles.parent(path));
             }
         }
         if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {

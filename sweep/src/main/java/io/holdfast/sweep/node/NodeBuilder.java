@@ -18,6 +18,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Opens a {@link StorageNode}. One process at a time has a node open. */
@@ -162,15 +163,17 @@ public final class NodeBuilder {
     }
 
     private int readMarker() throws IOException {
-        String[] lines = Files.readString(root.resolve(MARKER)).split("\n");
-        if (lines.length != 3 || !lines[0].equals("holdfast-node 1") || !lines[2].startsWith("id-bytes ")) {
+        List<String> lines = Files.readAllLines(root.resolve(MARKER));
+        if (lines.size() != 3
+                || !lines.get(0).equals("holdfast-node 1")
+                || !lines.get(2).startsWith("id-bytes ")) {
             throw new HoldfastException(Category.CORRUPT, "the file " + MARKER + " is not what Holdfast wrote");
         }
-        if (!lines[1].equals("node " + id)) {
+        if (!lines.get(1).equals("node " + id)) {
             throw HoldfastException.misuse(
-                    "the folder belongs to " + lines[1] + ", not to " + id, "open it by its own name");
+                    "the folder belongs to " + lines.get(1) + ", not to " + id, "open it by its own name");
         }
-        return NodeSettings.ID_BYTES.parse(lines[2].substring("id-bytes ".length()));
+        return NodeSettings.ID_BYTES.parse(lines.get(2).substring("id-bytes ".length()));
     }
 
     /** The name of the node that a folder belongs to. */
@@ -179,10 +182,10 @@ public final class NodeBuilder {
         if (!Files.exists(marker, LinkOption.NOFOLLOW_LINKS)) {
             throw HoldfastException.misuse(root + " is no storage node", "name the folder of a storage node");
         }
-        String[] lines = Files.readString(marker).split("\n");
-        if (lines.length != 3 || !lines[1].startsWith("node ")) {
+        List<String> lines = Files.readAllLines(marker);
+        if (lines.size() != 3 || !lines.get(1).startsWith("node ")) {
             throw new HoldfastException(Category.CORRUPT, "the file " + MARKER + " is not what Holdfast wrote");
         }
-        return new NodeId(lines[1].substring("node ".length()));
+        return new NodeId(lines.get(1).substring("node ".length()));
     }
 }

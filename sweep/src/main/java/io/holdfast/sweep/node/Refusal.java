@@ -7,7 +7,6 @@ import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.filter.FilterFormat;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
-import java.security.MessageDigest;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -37,7 +36,7 @@ final class Refusal {
             throw refuse(
                     "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());
         }
-        if (!MessageDigest.isEqual(FilterFormat.digest(filter), manifest.digest())) {
+        if (!FilterFormat.digestText(filter).equals(manifest.digest())) {
             throw refuse("the filter does not match its digest");
         }
     }

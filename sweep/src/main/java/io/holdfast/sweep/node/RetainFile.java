@@ -16,9 +16,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
@@ -50,7 +48,7 @@ record RetainFile(
     }
 
     String digestText() {
-        return HexFormat.of().formatHex(manifest.digest());
+        return manifest.digest();
     }
 
     static Path path(Path state, OwnerId owner) {
@@ -123,7 +121,7 @@ record RetainFile(
                 in.readLong(),
                 in.readBoolean(),
                 in.readBoolean());
-        if (!MessageDigest.isEqual(FilterFormat.digest(filter), manifest.digest())
+        if (!FilterFormat.digestText(filter).equals(manifest.digest())
                 || retain.limit().isAfter(manifest.cutoff())) {
             throw new IOException("its parts do not belong together");
         }

@@ -10,6 +10,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Objects;
 
 /** Writes files that are replaced whole: after a crash there is the old content or the new one. */
 record StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
@@ -34,13 +35,18 @@ record StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
         watch.reached(NodeStep.STATE_WRITTEN);
         Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
         watch.reached(NodeStep.STATE_MOVED);
-        syncFolder(path.toAbsolutePath().getParent());
+        syncFolder(parent(path));
     }
 
     void remove(Path path) throws IOException {
         if (Files.deleteIfExists(path)) {
-            syncFolder(path.toAbsolutePath().getParent());
+            syncFolder(parent(path));
         }
+    }
+
+    /** The folder that a path of ours lies in; there always is one. */
+    static Path parent(Path path) {
+        return Objects.requireNonNull(path.toAbsolutePath().getParent());
     }
 
     /** Makes durable the age of a file. */

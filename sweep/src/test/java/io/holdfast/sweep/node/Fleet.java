@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
 
@@ -92,7 +93,7 @@ public final class Fleet implements AutoCloseable {
         time.advance(Duration.ofDays(4));
     }
 
-    public static TreeSet<PieceId> live(StorageNode node, OwnerId owner) throws IOException {
+    public static Set<PieceId> live(StorageNode node, OwnerId owner) throws IOException {
         TreeSet<PieceId> ids = new TreeSet<>();
         node.list(owner, new PieceStore.Visitor() {
             @Override

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -61,7 +62,11 @@ class NodeCrashIT {
         Path archive = archiveOfClasses();
         Seeds.of(200).twoAtATime().run((seed, random) -> {
             Work work = Work.values()[(int) (seed % Work.values().length)];
-            kill(folder.resolve("seed-" + seed), archive, work, draw(points.get(work), seed, random));
+            kill(
+                    folder.resolve("seed-" + seed),
+                    archive,
+                    work,
+                    draw(Objects.requireNonNull(points.get(work)), seed, random));
         });
     }
 
@@ -82,7 +87,7 @@ class NodeCrashIT {
     private static KillPoint draw(KillPoint.Census census, long seed, RandomGenerator random) {
         List<String> names = List.copyOf(census.counts().keySet());
         String name = names.get((int) (seed / Work.values().length % names.size()));
-        return KillPoint.at(name, 1 + random.nextInt(census.counts().get(name)));
+        return KillPoint.at(name, 1 + random.nextInt(census.counts().getOrDefault(name, 1)));
     }
 
     private static void kill(Path path, Path archive, Work work, KillPoint point) throws Exception {
@@ -136,7 +141,7 @@ class NodeCrashIT {
         Map<PieceId, Path> found = new HashMap<>();
         for (String part : List.of("n1/pieces", "n1/trash")) {
             for (Path file : files(path.resolve(part))) {
-                PieceId id = PieceId.parse("" + file.getParent().getFileName() + file.getFileName(), 16);
+                PieceId id = PieceId.parse("" + StateFiles.parent(file).getFileName() + file.getFileName(), 16);
                 assertThat(Files.readAllBytes(file)).as("whole").isEqualTo(Fleet.content(id));
                 assertThat(found.put(id, file)).as("at one place").isNull();
             }

@@ -481,11 +481,14 @@ class StorageNodeTest {
 
             @Override
             public int read() throws IOException {
-                if (left == 0) {
-                    throw new IOException("the sender is gone");
-                }
-                left--;
-                return 1;
+                throw new IOException("the sender is gone");
+            }
+
+            @Override
+            public int read(byte[] into, int offset, int length) throws IOException {
+                int count = Math.min(left, length);
+                left -= count;
+                return count == 0 ? read() : count;
             }
         };
         assertThatThrownBy(() -> node.put(PHOTOS, id, broken)).hasMessage("the sender is gone");
@@ -565,8 +568,8 @@ class StorageNodeTest {
         Path trash = fleet.path("n1").resolve("trash");
         try (Stream<Path> files = Files.walk(trash)) {
             files.filter(Files::isRegularFile)
-                    .forEach(file ->
-                            found.add(PieceId.parse("" + file.getParent().getFileName() + file.getFileName(), 16)));
+                    .forEach(file -> found.add(
+                            PieceId.parse("" + StateFiles.parent(file).getFileName() + file.getFileName(), 16)));
         }
         return found;
     }
