@@ -25,7 +25,7 @@ final class CycleBars implements SweepProgress, AutoCloseable {
     @Override
     public synchronized void progress(Phase now, String what, long soFar, long total) {
         if (now != phase) {
-            close();
+            end();
             phase = now;
             boolean walk = now == Phase.EXAMINE || now == Phase.TRASH;
             bar = console.progress(now.name().toLowerCase(Locale.ROOT), walk ? total * nodes : total);
@@ -39,7 +39,12 @@ final class CycleBars implements SweepProgress, AutoCloseable {
     }
 
     @Override
-    public synchronized void close() {
+    public void close() {
+        end();
+    }
+
+    /** The bar that is shown, if any, is done. */
+    synchronized void end() {
         if (bar != null) {
             bar.close();
             bar = null;

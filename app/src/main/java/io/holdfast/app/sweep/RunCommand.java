@@ -48,7 +48,7 @@ public final class RunCommand extends CliCommand {
                         .settings(Settings.ofProcess())
                         .progress(bars);
                 SweepReport report = sweep.plan().trash();
-                bars.close();
+                bars.end();
                 Answer answer = CycleAnswer.of(report, true);
                 if (empty) {
                     long removed = sweep.empty();
