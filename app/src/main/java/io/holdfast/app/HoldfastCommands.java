@@ -3,6 +3,7 @@ package io.holdfast.app;
 import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
+import io.holdfast.app.sweep.SweepCommands;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -18,6 +19,8 @@ import picocli.CommandLine.Option;
         subcommands = {
             DoctorCommand.class,
             CacheCommands.class,
+            WhyCommand.class,
+            SweepCommands.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,

@@ -9,6 +9,7 @@ import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
 import io.holdfast.bench.link.LinkSuite;
 import io.holdfast.bench.slab.SlabSuite;
+import io.holdfast.bench.sweep.SweepSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ import picocli.CommandLine.Parameters;
 public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
-    static final List<Suite> SUITES = List.of(new LinkSuite(), new SlabSuite());
+    static final List<Suite> SUITES = List.of(new LinkSuite(), new SlabSuite(), new SweepSuite());
 
     static final class Names implements Iterable<String> {
         @Override
