@@ -69,7 +69,6 @@ public final class Holds {
     private final HoldRules rules;
     private final HoldScripts scripts;
     private final Time time;
-    private final ReclaimReason reason;
     private final List<ShardLease> leases = new ArrayList<>();
     private final List<Combiner<Settlement, Status>> settling = new ArrayList<>();
     private final String by;
@@ -83,7 +82,6 @@ public final class Holds {
         this.rules = rules;
         this.scripts = new HoldScripts(caller, set);
         this.time = time;
-        this.reason = reason;
         this.by = self.toString();
         for (int shard = 0; shard < set.shards(); shard++) {
             leases.add(new ShardLease(scripts, set, rules, time, shard, self));

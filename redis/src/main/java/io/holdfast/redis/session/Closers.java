@@ -46,7 +46,7 @@ final class Closers implements Duty {
     private final AtomicInteger free;
     private final Set<Running> running = ConcurrentHashMap.newKeySet();
     private volatile long pausedUntilNanos;
-    private volatile int passingFailures;
+    private final AtomicInteger passingFailures = new AtomicInteger();
     private volatile Runnable whenFree = () -> {};
 
     Closers(
@@ -101,7 +101,7 @@ final class Closers implements Duty {
         try {
             onClose.accept(new SessionClaim(
                     claim.id(), claim.epoch(), claim.token(), claim.attempt(), claim.evidence(), claim.data()));
-            passingFailures = 0;
+            passingFailures.set(0);
             one.effect = true;
             one.settlement = () -> holds.commit(claim);
         } catch (Throwable failure) {
@@ -116,7 +116,7 @@ final class Closers implements Duty {
     private Supplier<Settled> failed(Claim claim, Throwable failure) {
         figures.failed.increment();
         if (failure instanceof HoldfastException e && e.isRetryable()) {
-            int inARow = ++passingFailures;
+            int inARow = passingFailures.incrementAndGet();
             Duration pause = doubled(rules.retryPause(), inARow, LONGEST_CLAIM_PAUSE);
             pausedUntilNanos = client.time().nanoTime() + pause.toNanos();
             return () -> holds.later(claim, pause.toMillis());

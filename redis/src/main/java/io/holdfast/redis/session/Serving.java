@@ -252,7 +252,7 @@ final class Serving {
 
     private boolean releaseUnsure() {
         boolean all = true;
-        for (LocalSession session : unsure) {
+        for (LocalSession session : List.copyOf(unsure)) {
             if (!session.lock.tryLock()) {
                 all = false;
                 continue;
@@ -294,7 +294,8 @@ final class Serving {
                     unlock(batch);
                 }
             }
-            return all & assertBatch(shard, batch);
+            boolean rest = assertBatch(shard, batch);
+            return all && rest;
         } finally {
             unlock(batch);
         }

@@ -11,33 +11,15 @@ import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import redis.clients.jedis.Jedis;
 
 /**
- * A network that loses requests, loses replies, and delivers calls again or much later; and a clock that can be moved:
- * instead of the server's time going on, everything that the shards remember of time goes back.
+ * A network that loses requests, loses replies, and delivers calls again or much later; and a clock that can be moved.
  */
 final class FaultyCalls {
-
-    private static final String AGE = """
-        for i = 1, #KEYS, 4 do
-          for j = 0, 2 do
-            local all = redis.call('ZRANGE', KEYS[i + j], 0, -1, 'WITHSCORES')
-            for k = 1, #all, 2 do
-              if tonumber(all[k + 1]) > 0 then
-                redis.call('ZADD', KEYS[i + j], all[k + 1] - ARGV[1], all[k])
-              end
-            end
-          end
-          for _, field in ipairs({'seen', 'quiet'}) do
-            local value = redis.call('HGET', KEYS[i + 3], field)
-            if value then
-              redis.call('HSET', KEYS[i + 3], field, value - ARGV[1])
-            end
-          end
-        end
-        """;
 
     /** A call that is on its way, and when it was sent. */
     private record Late(Call call, long sentMillis) {}
@@ -65,14 +47,8 @@ final class FaultyCalls {
     }
 
     /** Moves the clock that the shards live by. */
-    void age(Duration by, redis.clients.jedis.Jedis jedis, String set, int shards) {
-        List<String> keys = new ArrayList<>();
-        for (int shard = 0; shard < shards; shard++) {
-            for (String part : List.of("due", "deadlines", "claims", "meta")) {
-                keys.add("hf:{session:" + set + ":" + shard + "}:" + part);
-            }
-        }
-        jedis.eval(AGE, keys, List.of(Long.toString(by.toMillis())));
+    void age(Duration by, Jedis jedis, String set, int shards) {
+        ServerClock.advance(jedis, set, shards, by);
         model.advance(by);
     }
 
@@ -80,7 +56,8 @@ final class FaultyCalls {
     void deliverOne() {
         if (!late.isEmpty()) {
             Late one = late.remove(random.nextInt(late.size()));
-            execute(aged(one.call(), model.now() - one.sentMillis()));
+            Call call = aged(one.call(), model.now() - one.sentMillis());
+            observed(call, link.call(call));
         }
     }
 
@@ -95,58 +72,62 @@ final class FaultyCalls {
         return new ScriptCaller() {
             @Override
             public Reply call(Call call) {
-                return send(instance, call);
+                return sendAll(instance, List.of(call)).getFirst().get();
             }
 
             @Override
             public List<Outcome> callAll(List<Call> calls) {
-                if (!faulty && !instance.isDead()) {
-                    return sendAll(instance, calls);
-                }
-                List<Outcome> outcomes = new ArrayList<>();
-                for (Call call : calls) {
-                    try {
-                        outcomes.add(new Outcome(send(instance, call), null));
-                    } catch (HoldfastException e) {
-                        outcomes.add(new Outcome(null, e));
-                    }
-                }
-                return outcomes;
+                return sendAll(instance, calls);
             }
         };
     }
 
-    private Reply send(SimulatedInstance instance, Call given) {
-        Call call = exactTime(given);
-        if (instance.isDead()) {
-            throw noAnswer();
+    /** What becomes of a call that was sent. */
+    private enum Fate {
+        ANSWERED,
+        REQUEST_LOST,
+        REPLY_LOST,
+        LATE,
+        REPEATED_LATE;
+
+        boolean executes() {
+            return this != REQUEST_LOST && this != LATE;
         }
-        long sent = model.now();
-        int dice = faulty ? random.nextInt(100) : 100;
-        if (dice < 4) {
-            throw noAnswer();
-        } else if (dice < 8) {
-            execute(call);
-            throw noAnswer();
-        } else if (dice < 11) {
-            late.add(new Late(call, sent));
-            throw noAnswer();
-        } else if (dice < 15) {
-            late.add(new Late(call, sent));
-        }
-        return told(instance, call, sent, execute(call));
     }
 
-    /** The same without faults, in one round trip. */
-    private List<Outcome> sendAll(SimulatedInstance instance, List<Call> calls) {
+    private Fate fate() {
+        int dice = faulty ? random.nextInt(100) : 100;
+        return dice < 4
+                ? Fate.REQUEST_LOST
+                : dice < 8 ? Fate.REPLY_LOST : dice < 11 ? Fate.LATE : dice < 15 ? Fate.REPEATED_LATE : Fate.ANSWERED;
+    }
+
+    private List<Outcome> sendAll(SimulatedInstance instance, List<Call> given) {
         long sent = model.now();
-        List<Outcome> outcomes = link.callAll(calls);
+        List<Call> calls = given.stream().map(this::exactTime).toList();
+        List<Fate> fates = new ArrayList<>();
+        List<Call> executed = new ArrayList<>();
+        for (Call call : calls) {
+            Fate fate = instance.isDead() ? Fate.REQUEST_LOST : fate();
+            fates.add(fate);
+            if (fate.executes()) {
+                executed.add(call);
+            }
+            if (fate == Fate.LATE || fate == Fate.REPEATED_LATE) {
+                late.add(new Late(call, sent));
+            }
+        }
+        Iterator<Outcome> results = (executed.isEmpty() ? List.<Outcome>of() : link.callAll(executed)).iterator();
+        List<Outcome> outcomes = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            told(
-                    instance,
-                    calls.get(i),
-                    sent,
-                    observed(calls.get(i), outcomes.get(i).get()));
+            Reply reply = fates.get(i).executes()
+                    ? observed(calls.get(i), results.next().get())
+                    : null;
+            boolean answered = fates.get(i) == Fate.ANSWERED || fates.get(i) == Fate.REPEATED_LATE;
+            outcomes.add(
+                    answered && reply != null
+                            ? new Outcome(told(instance, calls.get(i), sent, reply), null)
+                            : new Outcome(null, noAnswer()));
         }
         return outcomes;
     }
@@ -162,10 +143,6 @@ final class FaultyCalls {
 
     private static HoldfastException noAnswer() {
         return new HoldfastException(Category.RETRY, "no answer");
-    }
-
-    private Reply execute(Call call) {
-        return observed(call, link.call(call));
     }
 
     private Reply observed(Call call, Reply reply) {
@@ -199,7 +176,7 @@ final class FaultyCalls {
         }
     }
 
-    /** The time until which a lease may be taken is by the server's clock, which does not move here: see {@link #age}. */
+    /** The time until which a lease may be taken is by the server's clock, which does not move here: see {@link ServerClock}. */
     private Call exactTime(Call call) {
         if (!call.script().name().equals("join.lua")) {
             return call;
