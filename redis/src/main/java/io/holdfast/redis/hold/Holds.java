@@ -224,14 +224,22 @@ public final class Holds {
         long released = 0;
         boolean more = false;
         long next = Long.MAX_VALUE;
+        HoldfastException failure = null;
         for (Outcome outcome : scripts.all(calls)) {
+            if (outcome.failure() != null) {
+                failure = outcome.failure();
+                continue; // a shard that cannot be reached keeps nobody from the others
+            }
             LapseStep step = LapseStep.of(outcome.get());
             lapsed += step.lapsed();
             released += step.released();
             more |= step.more();
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
         }
-        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more, next);
+        if (failure != null && !failure.isRetryable()) {
+            throw failure;
+        }
+        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && failure == null, next);
     }
 
     /** Claims what is due, up to so many things in each shard. */
@@ -262,7 +270,7 @@ public final class Holds {
             more |= step.claims().size() == limitPerShard;
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
         }
-        if (failure != null && claims.isEmpty()) {
+        if (failure != null && claims.isEmpty() && !failure.isRetryable()) {
             throw failure;
         }
         return new Round(claims, fresh, again, dead, mistaken, 0, 0, more, next);

@@ -346,7 +346,7 @@ class SessionsIT {
         a.loses = call -> true;
         while (a.lost.isEmpty()) {
             assertThat(b.sessions.count("x")).isEqualTo(1);
-            stage.pass(Duration.ofMillis(500));
+            stage.pass(Duration.ofMillis(100));
         }
         assertThat(b.sessions.count("x")).as("still a holder to the others").isEqualTo(1);
         assertThat(hold.isValid()).isFalse();
