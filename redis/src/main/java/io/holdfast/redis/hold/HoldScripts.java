@@ -42,7 +42,7 @@ final class HoldScripts {
             script("renew.lua", "meta things deadlines", "lease lease-ms", "status now-ms run");
     private static final Script LEAVE = script("leave.lua", "things", "lease", "status");
     private static final Script ACQUIRE =
-            script("acquire.lua", "things due", "sequence lease things…", "status before records…");
+            script("acquire.lua", "things due", "sequence file lease things…", "status before records…");
     private static final Script TOUCH =
             script("touch.lua", "things due", "sequence idle-ms lease things…", "status before records…");
     private static final Script RELEASE =
@@ -133,7 +133,7 @@ final class HoldScripts {
     }
 
     Call acquiring(int shard, long sequence, String lease, List<String> ids) {
-        return of(ACQUIRE, shard, things(List.of(Claim.epochText(sequence), lease), ids));
+        return of(ACQUIRE, shard, things(List.of(Claim.epochText(sequence), file(lease), lease), ids));
     }
 
     Call touching(int shard, long sequence, long idleMillis, String lease, List<String> ids) {
@@ -142,6 +142,11 @@ final class HoldScripts {
 
     Call releasing(int shard, long sequence, long graceMillis, String lease, List<String> ids) {
         return of(RELEASE, shard, things(List.of(Claim.epochText(sequence), Long.toString(graceMillis), lease), ids));
+    }
+
+    /** The score under which a lease files what it holds: minus the last 12 digits of its incarnation. */
+    private static String file(String lease) {
+        return "-" + Long.parseLong(lease.substring(lease.length() - 12), 16);
     }
 
     Lines lines(Call call) {

@@ -61,11 +61,20 @@ final class ShardLease {
         this.rules = rules;
         this.time = time;
         this.shard = shard;
-        this.holder = holder;
+        this.holder = usable(holder);
         this.trustedUntilNanos = time.nanoTime();
     }
 
     HolderId holder() {
+        return holder;
+    }
+
+    /** What a lease holds is filed under the last 48 bits of its incarnation, and zero would be a time. */
+    private static HolderId usable(HolderId drawn) {
+        HolderId holder = drawn;
+        while ((holder.incarnation() & 0xFFFF_FFFF_FFFFL) == 0) {
+            holder = holder.reborn();
+        }
         return holder;
     }
 
@@ -184,7 +193,7 @@ final class ShardLease {
 
     /** A new incarnation: whatever the old one still has under way is refused from now on. */
     private void rejoin() {
-        holder = holder.reborn();
+        holder = usable(holder.reborn());
         sequence = 0;
         doubts.incrementAndGet();
         join();
@@ -205,7 +214,7 @@ final class ShardLease {
                     return;
                 }
                 case CLOSED -> openShard();
-                case LAPSED -> holder = holder.reborn();
+                case LAPSED -> holder = usable(holder.reborn());
                 default -> {} // LATE: the next try knows the time
             }
         }

@@ -15,19 +15,21 @@ end
 local limit = tonumber(ARGV[1])
 local token = math.max((tonumber(redis.call('HGET', KEYS[1], 'token') or 0)), us - 1)
 local keys, records, sets, claims, fresh, again, dead, mistaken = {}, {}, {}, {}, 0, 0, 0, 0
+local count, until_ms, by = 0, string.format('%d', now + ARGV[2]), ' ' .. ARGV[5] .. ' '
 local function claim(key, attempts, evidence)
   token = token + 1
-  local text = string.format('%.0f %d %s ', token, attempts, ARGV[5]) .. evidence
-  keys[#keys + 1], records[#records + 1] = key, text
-  sets[#sets + 1], sets[#sets + 2] = key, text
-  claims[#claims + 1], claims[#claims + 2] = now + ARGV[2], key
+  local text = string.format('%d', token) .. ' ' .. attempts .. by .. evidence
+  count = count + 1
+  keys[count], records[count] = key, text
+  sets[2 * count - 1], sets[2 * count] = key, text
+  claims[2 * count - 1], claims[2 * count] = until_ms, key
 end
 -- A closing record is  TOKEN ATTEMPTS CLAIMER EVIDENCE.
 for _, key in ipairs(limit > 0 and redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, limit) or {}) do
   local old = redis.call('HGET', KEYS[4], key)
-  local attempts, by, evidence = string.match(old, '^%d+ (%d+) (%S+) (.*)$')
+  local attempts, claimer, evidence = string.match(old, '^%d+ (%d+) (%S+) (.*)$')
   if tonumber(attempts) >= tonumber(ARGV[4]) then
-    redis.call('HSET', KEYS[4], key, '0 ' .. attempts .. ' ' .. by .. ' ' .. evidence)
+    redis.call('HSET', KEYS[4], key, '0 ' .. attempts .. ' ' .. claimer .. ' ' .. evidence)
     redis.call('ZREM', KEYS[5], key)
     redis.call('ZADD', KEYS[6], now, key)
     unfinished(KEYS[2], string.sub(key, 17), -1)
@@ -43,7 +45,7 @@ if limit > again then
 end
 if due[1] then
   local lives = redis.call('HMGET', KEYS[2], unpack(due))
-  local closed, gone, files = {}, {}, {}
+  local closed, gone, files, unfinished_max = {}, {}, {}, tonumber(ARGV[3])
   for i, id in ipairs(due) do
     local life = lives[i] or ''
     local before = tonumber(string.sub(life, 17, 17))
@@ -55,7 +57,7 @@ if due[1] then
     elseif not before or string.byte(life) == 48 then
       gone[#gone + 1] = id
       mistaken = mistaken + 1
-    elseif before >= tonumber(ARGV[3]) then
+    elseif before >= unfinished_max then
       files[#files + 1], files[#files + 2] = now + 1000, id
     else
       claim(string.sub(life, 1, 16) .. id, 1, string.sub(life, 19))
@@ -80,8 +82,9 @@ if keys[1] then
   redis.call('ZADD', KEYS[5], unpack(claims))
   redis.call('HSET', KEYS[1], 'token', string.format('%.0f', token))
   local data = redis.call('HMGET', KEYS[7], unpack(keys))
-  for i = 1, #keys do
-    reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = keys[i], records[i], data[i] or ''
+  for i = 1, count do
+    local at = 3 + 3 * i
+    reply[at + 1], reply[at + 2], reply[at + 3] = keys[i], records[i], data[i] or ''
   end
 end
 local next_due = redis.call('ZRANGEBYSCORE', KEYS[3], 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
