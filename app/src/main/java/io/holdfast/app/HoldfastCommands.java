@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
+import io.holdfast.app.sessions.SessionsCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,6 +17,7 @@ import picocli.CommandLine.Option;
         description = "Decides when shared data may be deleted.",
         subcommands = {
             DoctorCommand.class,
+            SessionsCommand.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,
