@@ -3,6 +3,7 @@ package io.holdfast.app;
 import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
+import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.SweepCommands;
 import java.io.IOException;
 import java.io.InputStream;
@@ -21,6 +22,7 @@ import picocli.CommandLine.Option;
             CacheCommands.class,
             WhyCommand.class,
             SweepCommands.class,
+            SessionsCommand.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,

@@ -8,6 +8,7 @@ import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
 import io.holdfast.bench.link.LinkSuite;
+import io.holdfast.bench.sessions.SessionsSuite;
 import io.holdfast.bench.slab.SlabSuite;
 import io.holdfast.bench.sweep.SweepSuite;
 import java.nio.file.Files;
@@ -36,7 +37,7 @@ import picocli.CommandLine.Parameters;
 public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
-    static final List<Suite> SUITES = List.of(new LinkSuite(), new SlabSuite(), new SweepSuite());
+    static final List<Suite> SUITES = List.of(new LinkSuite(), new SlabSuite(), new SweepSuite(), new SessionsSuite());
 
     static final class Names implements Iterable<String> {
         @Override
