@@ -12,6 +12,7 @@ import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.session.SessionsBuilder;
 import io.holdfast.spi.EmbeddedStore;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -71,6 +72,11 @@ public final class Holdfast implements AutoCloseable {
     /** Settings come from the builder, then system properties, then the environment. */
     public static Builder builder() {
         return new Builder(Settings.ofProcess());
+    }
+
+    /** Sessions that several instances serve, closed once when none does any more. */
+    public SessionsBuilder sessions(String name) {
+        return new SessionsBuilder(client, name);
     }
 
     /** What this process reclaims from now on is told to the listener. */

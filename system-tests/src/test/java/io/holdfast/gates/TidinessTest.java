@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import io.holdfast.Setting;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,9 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TidinessTest {
 
     private static final SourceTree TREE = SourceTree.ofBuild();
-    private static final JavaClasses PRODUCT = new ClassFileImporter()
-            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-            .importPackages("io.holdfast");
+    private static final JavaClasses PRODUCT = Product.CLASSES;
 
     @Test
     void noLinkIsDead() {
@@ -52,6 +49,11 @@ class TidinessTest {
     @Test
     void noMethodIsTooLong() {
         assertThat(LongCode.methods(TREE)).isEmpty();
+    }
+
+    @Test
+    void noMergeIsUndecided() {
+        assertThat(MergeMarks.in(TREE)).isEmpty();
     }
 
     @Test
@@ -131,6 +133,13 @@ class TidinessTest {
                     .anySatisfy(finding -> assertThat(finding).contains("does not list a.count"))
                     .anySatisfy(finding -> assertThat(finding).contains("says that a.size is 8"))
                     .anySatisfy(finding -> assertThat(finding).contains("lists a.gone"));
+        }
+
+        @Test
+        void onAnUndecidedMerge() throws IOException {
+            tree("fine.md", "a <<<<<<< b\n# Heading\n");
+            assertThat(MergeMarks.in(tree("a.md", "a\n" + "<".repeat(7) + " HEAD\nb\n")))
+                    .containsExactly("a.md has an undecided merge");
         }
 
         @Test

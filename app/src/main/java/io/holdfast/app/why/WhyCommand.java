@@ -10,6 +10,8 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
+import io.holdfast.app.sessions.SessionsCommand;
+import io.holdfast.app.sweep.PieceWhy;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
 import io.holdfast.redis.graph.GraphInspection;
@@ -17,15 +19,20 @@ import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.sweep.catalogue.FileCatalogue;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Why is this alive, or why is it gone? */
@@ -39,26 +46,46 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  holdfast why root:docs/main",
             "  holdfast why value:docs/01a1e10f3d49f66afc24422a310de14b",
+            "  holdfast why session:rooms/lobby",
+            "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
         })
 public final class WhyCommand extends CliCommand {
 
-    @Parameters(paramLabel = "KIND:ID", description = "value:GRAPH/ID or root:GRAPH/NAME.")
+    @Parameters(
+            paramLabel = "KIND:ID",
+            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID or piece:NODE/ID.")
     private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
 
     @Mixin
     private RedisOption redis = new RedisOption();
 
+    @Option(
+            names = "--nodes",
+            paramLabel = "FOLDER",
+            split = ",",
+            description = "For a piece: the folders of the storage nodes.")
+    private List<Path> nodes = new ArrayList<>();
+
+    @Option(names = "--catalogue", paramLabel = "FILE", description = "For a piece: a catalogue file to ask as well.")
+    private @Nullable Path catalogue;
+
     @Override
-    protected Answer run(Console console) {
-        return answer(
-                switch (thing.kind()) {
-                    case VALUE, ROOT -> ofGraph(console);
-                    default ->
-                        throw HoldfastException.misuse(
-                                "why does not know things of kind "
-                                        + thing.kind().word(),
-                                "ask for " + ThingId.Kind.VALUE.form() + " or " + ThingId.Kind.ROOT.form());
-                });
+    protected Answer run(Console console) throws Exception {
+        return switch (thing.kind()) {
+            case VALUE, ROOT -> answer(ofGraph(console));
+            case SESSION -> {
+                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
+                    yield SessionsCommand.why(holdfast, thing);
+                }
+            }
+            case PIECE ->
+                PieceWhy.answer(
+                        thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
+            case LEASE, AGGREGATE, GRAPH ->
+                throw HoldfastException.misuse(
+                        "why does not know things of kind " + thing.kind().word(),
+                        "ask for a value, a root, a session or a piece");
+        };
     }
 
     private Why ofGraph(Console console) {
