@@ -30,6 +30,7 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -337,6 +338,29 @@ class VerifyIT {
         fixture.drain();
         assertThat(verify().isSound()).isTrue();
         assertThat(redis.hexists(GraphFixture.key("meta"), bytes("miscounts"))).isFalse();
+    }
+
+    /** On demand, {@code -Dvalues=1000000}: the memory that is promised, measured on a graph of that size. */
+    @Test
+    @EnabledIfSystemProperty(named = "values", matches = "\\d+")
+    void largeGraphIsVerifiedWithinTheMemoryPromised() {
+        int values = Integer.getInteger("values", 0);
+        try (GraphWriter writer = graph.writer()) {
+            List<ValueId> tops = new ArrayList<>();
+            for (int made = 0; made < values; made += 101) {
+                List<ValueId> leaves = new ArrayList<>();
+                for (int i = 0; i < 100; i++) {
+                    leaves.add(writer.put(bytes("leaf " + made + i)));
+                }
+                tops.add(writer.put(bytes("inner " + made), leaves));
+            }
+            graph.root("huge").set(writer.put(bytes("top"), tops));
+        }
+        VerifyReport report = verify();
+        assertThat(report.isSound()).as(report::toString).isTrue();
+        assertThat(report.values()).isGreaterThan(values);
+        assertThat(report.bytesPerValue()).isLessThan(100);
+        System.err.println(report);
     }
 
     private static int minutes() {
