@@ -1,58 +1,67 @@
 -- Gives up holds and frees what nobody holds any longer.
 -- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua gives.
+--
+-- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
+-- more is charged more, so that a step takes no longer in a chain than in a tree.
 
-local freed = {}      -- ids freed in this call
-local gone_counts = {} -- those of them that have an entry in counts
+local freed = {}       -- ids freed in this call
 local gone_edges = {}  -- those of them that have children
-local pending = {}    -- large values that must be freed chunk by chunk, for the work list
-local cut = 0         -- edges removed
+local entry = {}       -- id -> its entry in counts, of ids that are dead and have one
+local pending = {}     -- large values that must be freed chunk by chunk, for the work list
+local cut = 0          -- edges removed
+local ROUND = 6        -- units: the calls that a level of a cascade makes, however few its values
 
 -- Takes drop[id] holds from each id of order. Answers the ids that nobody holds now; large ones go to pending.
 local function release(order, drop)
-  local zero = {}
+  local zero, zeros = {}, 0
   if #order == 0 then return zero end
   note(order)
-  local set = {}
+  local set, n = {}, 0
   local states = redis.call('HMGET', counts, unpack(order))
   for i, id in ipairs(order) do
     local count = states[i]
     if not count then
       -- Held once: the common case, and there is nothing to write.
       if drop[id] == 1 then
-        zero[#zero + 1] = id
+        zeros = zeros + 1
+        zero[zeros] = id
       else
         redis.call('HINCRBY', meta, 'miscounts', 1)
       end
     else
-      local n, shape = holds(count)
-      local left = n and n - drop[id]
-      if not n and shape == 'b' then
-        set[#set + 1] = id
-        set[#set + 1] = 'd' .. string.match(count, '^b(|%d+,%d+)')
+      local held, shape = holds(count)
+      local left = held and held - drop[id]
+      local state
+      if not held and shape == 'b' then
+        state = 'd' .. string.match(count, '^b(|%d+,%d+)')
         pending[#pending + 1] = id
-      elseif not n or left < 0 then
+      elseif not held or left < 0 then
         -- More was given up than was held. Free nothing on such evidence; verify tells the whole story.
         redis.call('HINCRBY', meta, 'miscounts', 1)
       elseif left > 0 then
-        set[#set + 1] = id
-        set[#set + 1] = digits(left) .. shape
+        state = left .. shape
       elseif shape == '' then
-        zero[#zero + 1] = id
-        gone_counts[#gone_counts + 1] = id
+        zeros = zeros + 1
+        zero[zeros] = id
+        entry[id] = count
       else
-        set[#set + 1] = id
-        set[#set + 1] = '0' .. shape
+        state = '0' .. shape
         pending[#pending + 1] = id
+      end
+      if state then
+        set[n + 1] = id
+        set[n + 2] = state
+        n = n + 2
       end
     end
   end
-  if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+  if n > 0 then redis.call('HSET', counts, unpack(set)) end
   return zero
 end
 
--- Adds the children of a packed list, which is about to go, to a tally.
+-- Adds the children of a packed list, which is about to go, to a tally. Answers how many there were.
 local function tally(list, order, drop)
-  cut = cut + #list / width
+  local n = #order
   for at = 1, #list, width do
     local child = string.sub(list, at, at + width - 1)
     local times = drop[child]
@@ -60,51 +69,41 @@ local function tally(list, order, drop)
       drop[child] = times + 1
     else
       drop[child] = 1
-      order[#order + 1] = child
+      n = n + 1
+      order[n] = child
     end
   end
+  local children = #list / width
+  cut = cut + children
+  return children
 end
 
--- Frees dead ids and, within a budget of edges, what only they held. Answers the ids left over and the edges done.
+-- Frees dead ids, the last ones first, and what only they held. Answers the ids left over and the units spent: within
+-- the budget, but for a first value that alone is over it. The childless are always freed.
 local function cascade(dead, budget)
-  local done = 0
+  local left, spent = {}, 0
   while #dead > 0 do
-    local batch = {}
-    for i = 1, math.min(#dead, 64) do
-      batch[i] = dead[#dead]
-      dead[#dead] = nil
-    end
-    local lists = redis.call('HMGET', edges, unpack(batch))
-    local order, drop, left = {}, {}, {}
-    for i, id in ipairs(batch) do
-      local list = lists[i]
+    local last = #dead
+    local first = math.max(1, last - 63)
+    local lists = redis.call('HMGET', edges, unpack(dead, first, last))
+    local order, drop = {}, {}
+    spent = spent + ROUND
+    for i = last, first, -1 do
+      local id, list = dead[i], lists[i - first + 1]
+      dead[i] = nil
       if not list then
         freed[#freed + 1] = id
-      elseif done < budget then
+      elseif #left == 0 and (cut == 0 or spent + #list / width <= budget) then
         freed[#freed + 1] = id
         gone_edges[#gone_edges + 1] = id
-        done = done + #list / width
-        tally(list, order, drop)
+        spent = spent + tally(list, order, drop)
       else
         left[#left + 1] = id
       end
     end
     for _, id in ipairs(release(order, drop)) do dead[#dead + 1] = id end
-    if #left > 0 then
-      -- Out of budget: of what is still dead only the childless are freed, the rest is left over.
-      if #dead > 0 then
-        for at = 1, #dead, 64 do
-          local last = math.min(at + 63, #dead)
-          local more = redis.call('HMGET', edges, unpack(dead, at, last))
-          for i = at, last do
-            if more[i - at + 1] then left[#left + 1] = dead[i] else freed[#freed + 1] = dead[i] end
-          end
-        end
-      end
-      return left, done
-    end
   end
-  return {}, done
+  return left, spent
 end
 
 -- One element of the work list: kind (v: values, l: a lease), cause, then packed ids or the lease.
@@ -114,37 +113,39 @@ end
 
 -- Leaves ids for a later step: their count says doomed, the work list says where they are and why.
 local function doom(ids, cause)
-  for at = 1, #ids, 256 do
-    local last = math.min(at + 255, #ids)
-    local set = {}
-    for i = at, last do
-      set[#set + 1] = ids[i]
-      set[#set + 1] = '0'
+  if #ids == 0 then return end
+  local set, n = {}, 0
+  for _, id in ipairs(ids) do
+    if entry[id] ~= '0' then
+      set[n + 1] = id
+      set[n + 2] = '0'
+      n = n + 2
     end
-    redis.call('HSET', counts, unpack(set))
-    redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids, '', at, last)))
   end
+  if n > 0 then redis.call('HSET', counts, unpack(set)) end
+  redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids)))
 end
 
--- Writes what release and cascade decided. left: ids that are dead and not freed.
+-- Writes what release and cascade decided; left: ids that are dead and not freed. Answers the freed ids, packed.
 local function finish(left, cause, by, space, capacity)
-  for at = 1, #freed, 2000 do
-    redis.call('HDEL', values, unpack(freed, at, math.min(at + 1999, #freed)))
-  end
-  for at = 1, #gone_edges, 2000 do
-    redis.call('HDEL', edges, unpack(gone_edges, at, math.min(at + 1999, #gone_edges)))
-  end
-  -- An id that is left over is in gone_counts too if it had an entry: it gets a new one below.
-  for at = 1, #gone_counts, 2000 do
-    redis.call('HDEL', counts, unpack(gone_counts, at, math.min(at + 1999, #gone_counts)))
+  local packed = table.concat(freed)
+  if #freed > 0 then
+    redis.call('HDEL', values, unpack(freed))
+    if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
+    if next(entry) then
+      local gone = {}
+      for _, id in ipairs(freed) do
+        if entry[id] then gone[#gone + 1] = id end
+      end
+      if #gone > 0 then redis.call('HDEL', counts, unpack(gone)) end
+    end
+    note(freed)
+    redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
+      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
+      'p', packed, 'w', about[1])
   end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
   doom(left, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
-  if #freed > 0 then
-    note(freed)
-    redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
-      'p', table.concat(freed), 'w', about[1])
-  end
+  return packed
 end

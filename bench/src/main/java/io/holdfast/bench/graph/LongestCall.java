@@ -1,0 +1,98 @@
+package io.holdfast.bench.graph;
+
+import io.holdfast.testkit.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.resps.Slowlog;
+
+/**
+ * Finds the script call that kept a server longest, by the server's slow log.
+ *
+ * <p>The slow log runs on the wall clock, and on a machine that does other work it also counts the time in which the
+ * server stood in the queue for a core. Linux tells that time ({@code /proc/PID/schedstat}), so each watched action
+ * subtracts what was waited during it. Where there is no such file the slow log counts as it is.
+ */
+final class LongestCall implements AutoCloseable {
+
+    /** Nothing below this is looked at. */
+    private static final long FLOOR_MICROS = 200;
+
+    private final Jedis redis;
+    private final Path schedule;
+    private long longestMicros = FLOOR_MICROS;
+    private long longestByTheWallMicros = FLOOR_MICROS;
+    private long watched;
+
+    LongestCall(RedisServer server) {
+        this.redis = server.client();
+        this.schedule = Path.of("/proc/" + server.pid() + "/task/" + server.pid() + "/schedstat");
+        redis.configSet("slowlog-log-slower-than", String.valueOf(FLOOR_MICROS));
+        redis.configSet("slowlog-max-len", "64");
+        redis.slowlogReset();
+    }
+
+    /** Something that makes one call, or a few. */
+    interface Action {
+        void run();
+    }
+
+    void watch(Action action) {
+        long waited = waitedNanos();
+        long begin = System.nanoTime();
+        action.run();
+        long wall = System.nanoTime() - begin;
+        watched++;
+        if (wall > TimeUnit.MICROSECONDS.toNanos(FLOOR_MICROS)) {
+            look(TimeUnit.NANOSECONDS.toMicros(waitedNanos() - waited));
+        }
+    }
+
+    private void look(long waitedMicros) {
+        for (Slowlog entry : redis.slowlogGet(64)) {
+            if (entry.getArgs().getFirst().equalsIgnoreCase("EVALSHA")) {
+                longestByTheWallMicros = Math.max(longestByTheWallMicros, entry.getExecutionTime());
+                longestMicros = Math.max(longestMicros, entry.getExecutionTime() - waitedMicros);
+            }
+        }
+        redis.slowlogReset();
+    }
+
+    private long waitedNanos() {
+        try {
+            return Files.exists(schedule) ? Long.parseLong(Files.readString(schedule).split(" ")[1]) : 0;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Forgets what was seen so far. */
+    void reset() {
+        longestMicros = FLOOR_MICROS;
+        longestByTheWallMicros = FLOOR_MICROS;
+        watched = 0;
+        redis.slowlogReset();
+    }
+
+    /** Of the calls since the last reset, without waiting for a core. */
+    double longestMillis() {
+        return longestMicros / 1e3;
+    }
+
+    double longestByTheWallMillis() {
+        return longestByTheWallMicros / 1e3;
+    }
+
+    long watched() {
+        return watched;
+    }
+
+    @Override
+    public void close() {
+        redis.configSet("slowlog-log-slower-than", "-1");
+        redis.close();
+    }
+}
