@@ -21,6 +21,7 @@ final class GraphLease {
     private final Time time;
     private volatile long validUntilNanos;
     private volatile long renewedNanos;
+    private volatile String born = "";
     private volatile boolean lost;
 
     GraphLease(Duration length, String what, Time time) {
@@ -33,6 +34,15 @@ final class GraphLease {
 
     byte[] id() {
         return id;
+    }
+
+    /** When the server made it, in its own time; empty before that. */
+    String born() {
+        return born;
+    }
+
+    void bornAt(String serverMicros) {
+        born = serverMicros;
     }
 
     Duration length() {

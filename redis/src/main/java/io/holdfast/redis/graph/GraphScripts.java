@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
  *   roots       name -> version;operation;id
  *   leases      lease -> deadline                     sorted set
- *   lease-info  lease -> sequence;state;length;kind;holder;reply
+ *   lease-info  lease -> sequence;state;length;kind;born;holder;reply
  *   held        lease + id                            sorted set in order of bytes: what a lease holds
  *   doomed      work list of hints, newest last: cause and ids, or cause and a dead lease
  *   ledger      stream of what was reclaimed
@@ -46,19 +46,19 @@ final class GraphScripts {
     static final Script PUT = script(
             "put.lua",
             "meta values counts edges leases lease-info held changed",
-            "lease sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops"
-                    + " fresh pairs…",
+            "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
+                    + " back-tops fresh pairs…",
             "status detail");
     static final Script BUILD = script(
             "build.lua",
             "meta values counts edges leases lease-info held changed",
-            "lease sequence id part index data adopted adopted-counts handed",
+            "lease born sequence id part index data adopted adopted-counts handed",
             "status detail");
     static final Script HOLD = script(
             "hold.lua",
             "meta values counts leases lease-info held roots changed",
             "lease valid-until length kind holder target",
-            "status target now");
+            "status target now born");
     static final Script RENEW = script("renew.lua", "meta leases lease-info", "lease…", "status now alive");
     static final Script RELEASE = script(
             "release.lua",
@@ -114,9 +114,10 @@ final class GraphScripts {
     /** A status word and what it is about. */
     record Answer(String status, byte[] detail) {}
 
-    Answer put(byte[] lease, long sequence, PutRequest request) {
-        List<byte[]> arguments = new ArrayList<>(request.pairs().size() + 13);
-        arguments.add(lease);
+    Answer put(GraphLease lease, long sequence, PutRequest request) {
+        List<byte[]> arguments = new ArrayList<>(request.pairs().size() + 14);
+        arguments.add(lease.id());
+        arguments.add(ascii(lease.born()));
         arguments.add(number(sequence));
         arguments.addAll(request.head());
         arguments.addAll(request.pairs());
@@ -126,7 +127,7 @@ final class GraphScripts {
 
     /** Writes a chunk of a large value; {@code part} is v for bytes, e for edges, s to seal. */
     Answer build(
-            byte[] lease,
+            GraphLease lease,
             long sequence,
             ValueId id,
             char part,
@@ -137,7 +138,8 @@ final class GraphScripts {
             byte[] handed) {
         Reply reply = call(
                 BUILD,
-                lease,
+                lease.id(),
+                ascii(lease.born()),
                 number(sequence),
                 id.raw(),
                 ascii(String.valueOf(part)),
@@ -150,7 +152,7 @@ final class GraphScripts {
     }
 
     /** A lease that was taken: what it holds, and the server's time. */
-    record Taken(String status, byte[] target, long serverMillis) {}
+    record Taken(String status, byte[] target, long serverMillis, String born) {}
 
     Taken hold(byte[] lease, long validUntil, long lengthMillis, char kind, String holder, byte[] target) {
         Reply reply = call(
@@ -161,7 +163,7 @@ final class GraphScripts {
                 ascii(String.valueOf(kind)),
                 ascii(holder),
                 target);
-        return new Taken(reply.text(0), reply.bytes(1), reply.number(2));
+        return new Taken(reply.text(0), reply.bytes(1), reply.number(2), reply.text(3));
     }
 
     /** Renews leases; the answer says of each whether it is alive. */

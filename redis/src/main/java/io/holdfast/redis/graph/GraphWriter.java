@@ -150,7 +150,7 @@ public final class GraphWriter implements AutoCloseable {
         for (int attempt = 1; !batch.isEmpty(); attempt++) {
             PutRequest request = unanswered != null ? unanswered : PutRequest.of(batch, present, mine);
             unanswered = request;
-            Answer answer = graph.scripts().put(lease.id(), sequence + 1, request);
+            Answer answer = graph.scripts().put(lease, sequence + 1, request);
             unanswered = null;
             switch (answer.status()) {
                 case "OK" -> {
@@ -216,7 +216,7 @@ public final class GraphWriter implements AutoCloseable {
             sequence++;
             Answer answer = graph.scripts()
                     .build(
-                            lease.id(),
+                            lease,
                             sequence,
                             id,
                             part,
@@ -246,7 +246,7 @@ public final class GraphWriter implements AutoCloseable {
     private void putBack(ValueId id, byte[] value, List<ValueId> children) {
         batch.put(id, new Pending(value, children));
         PutRequest request = PutRequest.of(batch, Set.of(id), mine);
-        Answer answer = graph.scripts().put(lease.id(), sequence + 1, request);
+        Answer answer = graph.scripts().put(lease, sequence + 1, request);
         batch.clear();
         if (!answer.status().equals("OK")) {
             throw end(answer);

@@ -255,6 +255,7 @@ public final class ValueGraph implements AutoCloseable {
                     target);
             serverClock.heard(taken.serverMillis());
             if (taken.status().equals("OK")) {
+                lease.bornAt(taken.born());
                 lease.renewedFrom(sent);
                 return taken.target();
             }

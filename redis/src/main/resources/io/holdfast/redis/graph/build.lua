@@ -2,15 +2,15 @@
 -- Writes one chunk of a large value that is being built under a writer's lease: bytes or edges. The first chunk makes
 -- the value; until it is sealed nothing can hold it but the lease. The chunk with part 's' seals it.
 -- KEYS  meta values counts edges leases lease-info held changed
--- ARGV  lease sequence id part index data adopted adopted-counts handed
+-- ARGV  lease born sequence id part index data adopted adopted-counts handed
 -- REPLY status detail
 local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
 
-local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
-if not writer then return {'LAPSED', ''} end
+if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence == writer.sequence then return {writer.reply, ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
@@ -30,10 +30,10 @@ elseif part == 's' or index > 0 then
 end
 
 local set = {}
-local adopted = ids_of(ARGV[7])
+local adopted = ids_of(ARGV[8])
 if #adopted > 0 then
   local more = {}
-  for word in string.gmatch(ARGV[8], '%d+') do more[#more + 1] = tonumber(word) end
+  for word in string.gmatch(ARGV[9], '%d+') do more[#more + 1] = tonumber(word) end
   local states = redis.call('HMGET', counts, unpack(adopted))
   for i, child in ipairs(adopted) do
     local n, shape = 1, ''
@@ -50,7 +50,7 @@ if #adopted > 0 then
   end
 end
 local handed = {}
-for i, child in ipairs(ids_of(ARGV[9])) do handed[i] = lease .. child end
+for i, child in ipairs(ids_of(ARGV[10])) do handed[i] = lease .. child end
 if #handed > 0 then
   for i, score in ipairs(redis.call('ZMSCORE', held, unpack(handed))) do
     if not score then return {'GONE', string.sub(handed[i], #lease + 1)} end
@@ -63,11 +63,11 @@ if part == 's' then
   redis.call('HSET', counts, id, '1|' .. v .. ',' .. e)
 else
   if part == 'v' then
-    redis.call('HSET', values, chunk(id, index), ARGV[6])
+    redis.call('HSET', values, chunk(id, index), ARGV[7])
     v = math.max(v, index + 1)
   else
-    redis.call('HSET', edges, chunk(id, index), ARGV[6])
-    redis.call('HINCRBY', meta, 'edges', digits(#ARGV[6] / width))
+    redis.call('HSET', edges, chunk(id, index), ARGV[7])
+    redis.call('HINCRBY', meta, 'edges', digits(#ARGV[7] / width))
     e = math.max(e, index + 1)
     if #set > 0 then redis.call('HSET', counts, unpack(set)) end
     if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end

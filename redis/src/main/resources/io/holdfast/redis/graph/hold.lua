@@ -4,7 +4,7 @@
 -- either finds the lease or comes too late.
 -- KEYS  meta values counts leases lease-info held roots changed
 -- ARGV  lease valid-until length kind holder target
--- REPLY status target now
+-- REPLY status target now born
 local meta, values, counts, leases, info, held, roots, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
@@ -12,17 +12,17 @@ local meta, values, counts, leases, info, held, roots, changed = unpack(KEYS)
 local lease, length, kind, target = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[6]
 local known = read_lease(lease)
 if known then
-  if known.state ~= 'a' then return {'LAPSED', '', digits(now)} end
-  return {'OK', known.reply, digits(now)}
+  if known.state ~= 'a' then return {'LAPSED', '', digits(now), ''} end
+  return {'OK', known.reply, digits(now), known.born}
 end
-if now > tonumber(ARGV[2]) then return {'STALE', '', digits(now)} end
+if now > tonumber(ARGV[2]) then return {'STALE', '', digits(now), ''} end
 if kind == 's' then
   local root = redis.call('HGET', roots, target)
-  if not root then return {'NOROOT', '', digits(now)} end
+  if not root then return {'NOROOT', '', digits(now), ''} end
   target = string.match(root, '^%d+;%x+;(.*)$')
 end
 if kind ~= 'w' then
-  if #target ~= width then return {'WIDTH', about[1], digits(now)} end
+  if #target ~= width then return {'WIDTH', about[1], digits(now), ''} end
   local count = redis.call('HGET', counts, target)
   local n, shape = 1, ''
   if count then
@@ -30,13 +30,13 @@ if kind ~= 'w' then
   elseif redis.call('HEXISTS', values, target) == 0 then
     n = nil
   end
-  if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now)} end
+  if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
   note({target})
   redis.call('HSET', counts, target, digits(n + 1) .. shape)
   redis.call('ZADD', held, 0, lease .. target)
 end
 if length > tonumber(about[4]) then redis.call('HSET', meta, 'longest', ARGV[3]) end
 redis.call('ZADD', leases, digits(now + length), lease)
-write_lease(lease, {sequence = 0, state = 'a', length = length, kind = kind, holder = ARGV[5],
-  reply = kind == 'w' and '' or target})
-return {'OK', target, digits(now)}
+write_lease(lease, {sequence = 0, state = 'a', length = length, kind = kind, born = digits(micros),
+  holder = ARGV[5], reply = kind == 'w' and '' or target})
+return {'OK', target, digits(now), digits(micros)}

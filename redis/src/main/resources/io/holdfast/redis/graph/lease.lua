@@ -1,21 +1,23 @@
--- Leases: leases has their deadlines, lease-info what they are: sequence;state;milliseconds;kind;holder;reply
--- (state a: alive, r: released). A lease that was released stays until its deadline, so that a late repeat of the call
--- that made it finds it.
+-- Leases: leases has their deadlines, lease-info what they are: sequence;state;milliseconds;kind;born;holder;reply
+-- (state a: alive, r: released; born: server microseconds). A lease that was released stays until its deadline, so
+-- that a late repeat of the call that made it finds it. Calls of a writer name when its lease was born: should a clock
+-- that was set back let such a repeat make the lease again, it is not the lease that they mean.
 -- Needs: meta, leases, info, and what shard.lua gives.
 
 local function read_lease(lease)
   local text = redis.call('HGET', info, lease)
   if not text then return nil end
-  local sequence, state, length, kind, holder, reply = string.match(text, '^(%d+);(%a);(%d+);(%a);([^;]*);(.*)$')
+  local sequence, state, length, kind, born, holder, reply =
+    string.match(text, '^(%d+);(%a);(%d+);(%a);(%d+);([^;]*);(.*)$')
   return {
     sequence = tonumber(sequence), state = state, length = tonumber(length),
-    kind = kind, holder = holder, reply = reply,
+    kind = kind, born = born, holder = holder, reply = reply,
   }
 end
 
 local function write_lease(lease, it)
   redis.call('HSET', info, lease, table.concat({
-    digits(it.sequence), it.state, digits(it.length), it.kind, it.holder, it.reply}, ';'))
+    digits(it.sequence), it.state, digits(it.length), it.kind, it.born, it.holder, it.reply}, ';'))
 end
 
 -- The lease if it may still act: known, not released, not past its deadline (unless the store was just replaced).

@@ -9,16 +9,16 @@
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
 --            they get in back-counts; the writer holds those in back-tops
 -- KEYS  meta values counts edges leases lease-info held changed
--- ARGV  lease sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
+-- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
 -- ARGV  pairs…
 -- REPLY status detail
 local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
 
-local lease, sequence = ARGV[1], tonumber(ARGV[2])
+local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
-if not writer then return {'LAPSED', ''} end
+if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence == writer.sequence then return {writer.reply, ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
@@ -39,9 +39,9 @@ end
 
 -- First everything is checked. Children outside the batch must be held by somebody.
 local set = {}
-local adopted = ids_of(ARGV[6])
+local adopted = ids_of(ARGV[7])
 if #adopted > 0 then
-  local more = numbers_of(ARGV[7])
+  local more = numbers_of(ARGV[8])
   local states = redis.call('HMGET', counts, unpack(adopted))
   for i, id in ipairs(adopted) do
     local n, shape = 1, ''
@@ -55,7 +55,7 @@ if #adopted > 0 then
     set[#set + 1] = digits(n + more[i]) .. shape
   end
 end
-local handed = members(ids_of(ARGV[8]))
+local handed = members(ids_of(ARGV[9]))
 if #handed > 0 then
   for i, score in ipairs(redis.call('ZMSCORE', held, unpack(handed))) do
     if not score then return {'GONE', string.sub(handed[i], #lease + 1)} end
@@ -63,17 +63,17 @@ if #handed > 0 then
 end
 
 -- Where ids are made from content, a value may exist already, and may even be doomed: it is taken back.
-local back = ids_of(ARGV[10])
-local fresh = tonumber(ARGV[13])
+local back = ids_of(ARGV[11])
+local fresh = tonumber(ARGV[14])
 local back_tops = {}
 if #back > 0 or width == 32 then
   local mine = {}
-  for i = 1, fresh do mine[i] = ARGV[12 + 2 * i] end
+  for i = 1, fresh do mine[i] = ARGV[13 + 2 * i] end
   for _, id in ipairs(back) do mine[#mine + 1] = id end
   local states = redis.call('HMGET', counts, unpack(mine))
   local wrong = {}
-  local more = numbers_of(ARGV[11])
-  local already = ids_of(ARGV[12])
+  local more = numbers_of(ARGV[12])
+  local already = ids_of(ARGV[13])
   local is_top = {}
   if #already > 0 then
     for i, score in ipairs(redis.call('ZMSCORE', held, unpack(members(already)))) do
@@ -105,9 +105,9 @@ if #back > 0 or width == 32 then
 end
 
 -- Now everything is written.
-local shared = ids_of(ARGV[4])
+local shared = ids_of(ARGV[5])
 if #shared > 0 then
-  local first = numbers_of(ARGV[5])
+  local first = numbers_of(ARGV[6])
   for i, id in ipairs(shared) do
     set[#set + 1] = id
     set[#set + 1] = digits(first[i])
@@ -116,19 +116,19 @@ end
 if about[5] == 'on' then
   local touched = {}
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
-  for i = 1, fresh do touched[#touched + 1] = ARGV[12 + 2 * i] end
+  for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
 end
-local pairs_end = 13 + 2 * fresh
-if fresh > 0 then redis.call('HSET', values, unpack(ARGV, 14, pairs_end)) end
+local pairs_end = 14 + 2 * fresh
+if fresh > 0 then redis.call('HSET', values, unpack(ARGV, 15, pairs_end)) end
 if #ARGV > pairs_end then
   redis.call('HSET', edges, unpack(ARGV, pairs_end + 1))
-  redis.call('HINCRBY', meta, 'edges', ARGV[3])
+  redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
 if #set > 0 then redis.call('HSET', counts, unpack(set)) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
-local tops = members(ids_of(ARGV[9]))
+local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
 if #tops > 0 then
   local add = {}

@@ -1,0 +1,254 @@
+package io.holdfast.redis.graph;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Settings;
+import io.holdfast.redis.graph.model.FaultyWire;
+import io.holdfast.redis.graph.model.Subject;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.params.ZAddParams;
+
+/** The value graph as the model test drives it. */
+final class HoldfastSubject implements Subject {
+
+    private static final Duration LONG = Duration.ofHours(1);
+
+    private final FaultyWire wire;
+    private final Jedis redis;
+    private final Addressing addressing;
+    private final GraphFixture watcher;
+
+    HoldfastSubject(FaultyWire wire, Jedis redis, String uri, Addressing addressing) {
+        this.wire = wire;
+        this.redis = redis;
+        this.addressing = addressing;
+        this.watcher = new GraphFixture(uri, settings());
+    }
+
+    private Settings settings() {
+        return Settings.none()
+                .set(GraphSettings.ADDRESSING, addressing)
+                .set(GraphSettings.WRITER_LEASE, LONG)
+                .set(GraphSettings.SNAPSHOT_LEASE, LONG)
+                .set(GraphSettings.STEP_EDGES, 16);
+    }
+
+    private record Held(GraphLease lease, AutoCloseable object) implements Lease {}
+
+    @Override
+    public Process start() {
+        GraphFixture fixture = said(() -> {
+            while (true) {
+                try {
+                    return new GraphFixture(wire.client(), settings());
+                } catch (HoldfastException e) {
+                    if (e.category() != Category.RETRY) {
+                        throw e;
+                    }
+                }
+            }
+        });
+        return new Client(fixture.graph);
+    }
+
+    private static final class Client implements Process {
+
+        private final ValueGraph graph;
+
+        private Client(ValueGraph graph) {
+            this.graph = graph;
+        }
+
+        @Override
+        public Lease writer() {
+            GraphWriter writer = said(graph::writer);
+            return new Held(writer.lease(), writer);
+        }
+
+        @Override
+        public String put(Lease lease, String value, List<String> children) {
+            List<ValueId> ids = children.stream().map(ValueId::parse).toList();
+            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids)).toString();
+        }
+
+        @Override
+        public void flush(Lease lease) {
+            said(() -> {
+                writerOf(lease).flush();
+                return true;
+            });
+        }
+
+        @Override
+        public void setRoot(String name, String target) {
+            said(() -> {
+                graph.root(name).set(ValueId.parse(target));
+                return true;
+            });
+        }
+
+        @Override
+        public void dropRoot(String name) {
+            said(() -> graph.root(name).drop());
+        }
+
+        @Override
+        public Lease hold(String target) {
+            Hold hold = said(() -> graph.hold(ValueId.parse(target), LONG));
+            return new Held(hold.lease(), hold);
+        }
+
+        @Override
+        public void release(Lease lease) {
+            said(() -> {
+                try {
+                    ((Held) lease).object().close();
+                } catch (HoldfastException e) {
+                    throw e;
+                } catch (Exception e) {
+                    throw new AssertionError(e);
+                }
+                return true;
+            });
+        }
+
+        @Override
+        public void step() {
+            said(() -> graph.scripts().step());
+        }
+
+        private static GraphWriter writerOf(Lease lease) {
+            return (GraphWriter) ((Held) lease).object();
+        }
+    }
+
+    private static <T> T said(Supplier<T> call) {
+        try {
+            return call.get();
+        } catch (HoldfastException e) {
+            switch (e.category()) {
+                case RETRY -> throw new Lost(e);
+                case GONE, LAPSED -> throw new Refused(e);
+                default -> throw e;
+            }
+        }
+    }
+
+    @Override
+    public void lapse(Lease lease) {
+        redis.zadd(
+                GraphFixture.key("leases"),
+                1,
+                ((Held) lease).lease().id(),
+                ZAddParams.zAddParams().xx());
+        String alive =
+                watcher.graph.scripts().renew(List.of(((Held) lease).lease().id()));
+        if (!alive.equals("0")) {
+            throw new AssertionError("a lease past its deadline was renewed");
+        }
+    }
+
+    @Override
+    public void lapseAll() {
+        GraphFixture.lapseAll(redis);
+    }
+
+    @Override
+    public void drain() {
+        watcher.drain();
+    }
+
+    @Override
+    public Optional<String> find(String id) {
+        return watcher.graph.find(ValueId.parse(id)).map(bytes -> new String(bytes, UTF_8));
+    }
+
+    @Override
+    public Optional<String> rootTarget(String name) {
+        return watcher.graph.root(name).target().map(ValueId::toString);
+    }
+
+    @Override
+    public Map<String, String> contents() {
+        Map<String, String> contents = new HashMap<>();
+        redis.hgetAll(GraphFixture.key("values"))
+                .forEach((id, value) -> contents.put(HexFormat.of().formatHex(id), new String(value, UTF_8)));
+        return contents;
+    }
+
+    /** Key for key: edges, counts, and nothing in any other part of the shard. */
+    @Override
+    public String faultsInside(Map<String, String> roots, Map<String, List<String>> children) {
+        StringBuilder faults = new StringBuilder();
+        Map<String, Integer> expected = new HashMap<>();
+        roots.values().forEach(target -> expected.merge(target, 1, Integer::sum));
+        long edges = 0;
+        Map<String, byte[]> lists = new HashMap<>();
+        redis.hgetAll(GraphFixture.key("edges"))
+                .forEach((id, list) -> lists.put(HexFormat.of().formatHex(id), list));
+        for (String id : contents().keySet()) {
+            List<String> wanted = children.getOrDefault(id, List.of());
+            wanted.forEach(child -> expected.merge(child, 1, Integer::sum));
+            edges += wanted.size();
+            byte[] list = lists.remove(id);
+            List<String> stored = list == null
+                    ? List.of()
+                    : PutRequest.unpack(list, addressing.width()).stream()
+                            .map(ValueId::toString)
+                            .toList();
+            if (!stored.equals(wanted)) {
+                faults.append("edges of ")
+                        .append(id)
+                        .append(" are ")
+                        .append(stored)
+                        .append("; ");
+            }
+        }
+        Map<String, String> counts = new HashMap<>();
+        redis.hgetAll(GraphFixture.key("counts"))
+                .forEach((id, count) -> counts.put(HexFormat.of().formatHex(id), new String(count, ISO_8859_1)));
+        for (String id : contents().keySet()) {
+            String count = counts.containsKey(id) ? counts.remove(id) : "1";
+            if (!count.equals(String.valueOf(expected.get(id)))) {
+                faults.append(id).append(" is held ").append(expected.get(id)).append(" times and counted ");
+                faults.append(count).append("; ");
+            }
+        }
+        Map<String, Long> parts = GraphFixture.parts(redis);
+        for (String part : new String[] {"leases", "lease-info", "held", "doomed"}) {
+            if (parts.get(part) != 0) {
+                faults.append(part).append(" has ").append(parts.get(part)).append("; ");
+            }
+        }
+        if (!lists.isEmpty() || !counts.isEmpty()) {
+            faults.append("entries without a value: ")
+                    .append(lists.keySet())
+                    .append(counts.keySet())
+                    .append("; ");
+        }
+        Map<String, String> meta = redis.hgetAll(new String(GraphFixture.key("meta"), UTF_8));
+        if (!meta.get("edges").equals(String.valueOf(edges)) || meta.containsKey("miscounts")) {
+            faults.append("meta is ")
+                    .append(meta)
+                    .append(" with ")
+                    .append(edges)
+                    .append(" edges; ");
+        }
+        return faults.toString();
+    }
+
+    @Override
+    public void close() {
+        watcher.close();
+    }
+}

@@ -1,0 +1,97 @@
+package io.holdfast.redis.graph.model;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.CommandObject;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.executors.CommandExecutor;
+
+/**
+ * A network that loses requests, loses replies and delivers twice; and remembers what was sent, so that it can arrive
+ * once more, much later.
+ */
+public final class FaultyWire implements AutoCloseable {
+
+    private static final int MOST_REMEMBERED = 400;
+
+    private final RedisClient real;
+    private final RandomGenerator random;
+    private final List<CommandObject<?>> sent = new ArrayList<>();
+    private boolean faults = true;
+
+    public FaultyWire(HostAndPort server, RandomGenerator random) {
+        this.real = RedisClient.builder().hostAndPort(server).build();
+        this.random = random;
+    }
+
+    /** A client whose scripts go over this wire. */
+    public UnifiedJedis client() {
+        return RedisClient.builder()
+                .hostAndPort(new HostAndPort("127.0.0.1", 1))
+                .commandExecutor(new Wire())
+                .build();
+    }
+
+    public void faults(boolean on) {
+        faults = on;
+    }
+
+    /** Something that was sent before arrives again. */
+    public void repeatOneLate() {
+        if (!sent.isEmpty()) {
+            repeat(sent.get(random.nextInt(sent.size())));
+        }
+    }
+
+    public void repeatAllLate() {
+        List.copyOf(sent).forEach(this::repeat);
+    }
+
+    private void repeat(CommandObject<?> command) {
+        try {
+            real.executeCommand(command);
+        } catch (JedisDataException e) {
+            // An error reply to nobody.
+        }
+    }
+
+    @Override
+    public void close() {
+        real.close();
+    }
+
+    private final class Wire implements CommandExecutor {
+
+        @Override
+        public <T> T executeCommand(CommandObject<T> command) {
+            CommandArguments arguments = command.getArguments();
+            if (!arguments.getCommand().equals(Protocol.Command.EVALSHA)) {
+                return real.executeCommand(command);
+            }
+            if (sent.size() < MOST_REMEMBERED) {
+                sent.add(command);
+            } else {
+                sent.set(random.nextInt(MOST_REMEMBERED), command);
+            }
+            int fate = faults ? random.nextInt(100) : 100;
+            if (fate < 3) {
+                throw new JedisConnectionException("the request was lost");
+            }
+            T answer = real.executeCommand(command);
+            if (fate < 6) {
+                throw new JedisConnectionException("the reply was lost");
+            }
+            return fate < 9 ? real.executeCommand(command) : answer;
+        }
+
+        @Override
+        public void close() {}
+    }
+}

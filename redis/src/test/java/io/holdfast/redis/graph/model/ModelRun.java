@@ -1,0 +1,373 @@
+package io.holdfast.redis.graph.model;
+
+import io.holdfast.redis.graph.model.Subject.Lease;
+import io.holdfast.redis.graph.model.Subject.Lost;
+import io.holdfast.redis.graph.model.Subject.Process;
+import io.holdfast.redis.graph.model.Subject.Refused;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * Random operations against a store and, beside it, the simplest model there is: a map of what was put, and who holds
+ * what. What the model holds must be in the store at every moment; when nothing is held but roots, the store must be
+ * exactly what they reach.
+ */
+public final class ModelRun {
+
+    private static final String[] ROOTS = {"a", "b", "c"};
+
+    private final Subject subject;
+    private final FaultyWire wire;
+    private final RandomGenerator random;
+    private final boolean fewContents;
+
+    private final Map<String, String> values = new HashMap<>();
+    private final Map<String, List<String>> children = new HashMap<>();
+    private final Map<String, String> roots = new LinkedHashMap<>();
+    private final Map<Lease, Set<String>> writers = new LinkedHashMap<>();
+    private final Map<Lease, String> holds = new LinkedHashMap<>();
+    private final Map<Lease, Process> ownerOf = new LinkedHashMap<>();
+    private final List<Process> processes = new ArrayList<>();
+
+    /** @param fewContents put few different values, so that the same content is put again and again */
+    public ModelRun(Subject subject, FaultyWire wire, RandomGenerator random, boolean fewContents) {
+        this.subject = subject;
+        this.wire = wire;
+        this.random = random;
+        this.fewContents = fewContents;
+    }
+
+    public void run(int operations) {
+        processes.add(subject.start());
+        processes.add(subject.start());
+        for (int i = 0; i < operations; i++) {
+            operate();
+            if (i % 25 == 0) {
+                checkEverythingHeldIsThere();
+            }
+        }
+        endEverything();
+        checkStoreIsExactlyWhatRootsReach("after everything ended");
+        wire.repeatAllLate();
+        subject.lapseAll();
+        subject.drain();
+        checkStoreIsExactlyWhatRootsReach("after every call arrived once more, late");
+    }
+
+    private void operate() {
+        int choice = random.nextInt(100);
+        Process process = processes.get(random.nextInt(processes.size()));
+        if (choice < 38) {
+            put(process);
+        } else if (choice < 48) {
+            setRoot(process);
+        } else if (choice < 53) {
+            dropRoot(process);
+        } else if (choice < 60) {
+            hold(process);
+        } else if (choice < 66) {
+            release();
+        } else if (choice < 82) {
+            quietly(process::step);
+        } else if (choice < 86) {
+            lapseOne();
+        } else if (choice < 92) {
+            wire.repeatOneLate();
+        } else if (choice < 95) {
+            flushOne();
+        } else if (choice < 98) {
+            readSomething();
+        } else {
+            crash(process);
+        }
+    }
+
+    private void put(Process process) {
+        Lease writer = someWriter(process);
+        if (writer == null) {
+            return;
+        }
+        List<String> alive = new ArrayList<>(reachable());
+        List<String> chosen = new ArrayList<>();
+        int wanted = random.nextInt(5);
+        for (int i = 0; i < wanted && !alive.isEmpty(); i++) {
+            chosen.add(alive.get(random.nextInt(alive.size())));
+        }
+        if (random.nextInt(40) == 0 && !values.isEmpty()) {
+            // One that may well be gone: the store must refuse it, or have it.
+            List<String> all = new ArrayList<>(values.keySet());
+            chosen.add(all.get(random.nextInt(all.size())));
+        }
+        String value = fewContents ? "v" + random.nextInt(12) : "v" + random.nextLong();
+        String id = attempt(process, () -> {
+            String made = process.put(writer, value, chosen);
+            values.put(made, value);
+            children.put(made, List.copyOf(chosen));
+            return made;
+        });
+        if (id == null) {
+            writers.remove(writer);
+            return;
+        }
+        Set<String> own = writers.get(writer);
+        if (own != null) {
+            chosen.forEach(own::remove);
+            own.add(id);
+            if (!reachable().containsAll(chosen)) {
+                // A child that was gone by the model: only a flush tells whether the store still had it.
+                settle(process, writer, id);
+            }
+        }
+    }
+
+    private void settle(Process process, Lease writer, String id) {
+        Boolean done = attempt(process, () -> {
+            process.flush(writer);
+            return true;
+        });
+        if (done == null) {
+            writers.remove(writer);
+        }
+    }
+
+    private void flushOne() {
+        Lease writer = pick(new ArrayList<>(writers.keySet()));
+        Process process = writer == null ? null : ownerOf.get(writer);
+        if (writer != null && process != null) {
+            settle(process, writer, "");
+        }
+    }
+
+    private void setRoot(Process process) {
+        List<String> alive = new ArrayList<>(reachable());
+        if (alive.isEmpty()) {
+            return;
+        }
+        String target = alive.get(random.nextInt(alive.size()));
+        // What another process has put and not sent does not exist for this one.
+        flushAll();
+        if (!reachable().contains(target)) {
+            return;
+        }
+        String name = ROOTS[random.nextInt(ROOTS.length)];
+        String before = roots.get(name);
+        Boolean done = attempt(process, () -> {
+            process.setRoot(name, target);
+            return true;
+        });
+        resolveRoot(name, before, Optional.of(target), done != null);
+        if (done != null) {
+            writers.forEach((writer, own) -> {
+                if (process.equals(ownerOf.get(writer))) {
+                    own.remove(target);
+                }
+            });
+        }
+    }
+
+    private void dropRoot(Process process) {
+        String name = ROOTS[random.nextInt(ROOTS.length)];
+        String before = roots.get(name);
+        Boolean done = attempt(process, () -> {
+            process.dropRoot(name);
+            return true;
+        });
+        resolveRoot(name, before, Optional.empty(), done != null);
+    }
+
+    /** A change that ended is in the store; one whose process died may or may not be. */
+    private void resolveRoot(String name, String before, Optional<String> after, boolean done) {
+        Optional<String> now = subject.rootTarget(name);
+        if (!now.equals(after) && (done || !now.equals(Optional.ofNullable(before)))) {
+            throw new AssertionError("root " + name + " was " + before + ", should be " + after + ", is " + now);
+        }
+        now.ifPresentOrElse(target -> roots.put(name, target), () -> roots.remove(name));
+    }
+
+    private void hold(Process process) {
+        List<String> alive = new ArrayList<>(reachable());
+        if (alive.isEmpty()) {
+            return;
+        }
+        String target = alive.get(random.nextInt(alive.size()));
+        flushAll();
+        if (!reachable().contains(target)) {
+            return;
+        }
+        Lease lease = attempt(process, () -> process.hold(target));
+        if (lease != null) {
+            holds.put(lease, target);
+            ownerOf.put(lease, process);
+        }
+    }
+
+    private void release() {
+        List<Lease> all = new ArrayList<>(holds.keySet());
+        all.addAll(writers.keySet());
+        Lease lease = pick(all);
+        Process process = lease == null ? null : ownerOf.get(lease);
+        if (lease == null || process == null) {
+            return;
+        }
+        holds.remove(lease);
+        writers.remove(lease);
+        quietly(() -> process.release(lease));
+        ownerOf.remove(lease);
+    }
+
+    private void lapseOne() {
+        Lease lease = pick(new ArrayList<>(ownerOf.keySet()));
+        if (lease != null) {
+            holds.remove(lease);
+            writers.remove(lease);
+            subject.lapse(lease);
+        }
+    }
+
+    private void readSomething() {
+        flushAll();
+        for (String id : reachable()) {
+            if (random.nextInt(4) == 0) {
+                expectThere(id);
+            }
+        }
+    }
+
+    /** The process is gone, with everything that it had not sent. Its leases are still out. */
+    private void crash(Process process) {
+        ownerOf.forEach((lease, owner) -> {
+            if (owner.equals(process)) {
+                holds.remove(lease);
+                writers.remove(lease);
+            }
+        });
+        ownerOf.values().removeIf(process::equals);
+        processes.remove(process);
+        processes.add(subject.start());
+    }
+
+    private Lease someWriter(Process process) {
+        List<Lease> own = new ArrayList<>();
+        writers.keySet().forEach(writer -> {
+            if (process.equals(ownerOf.get(writer))) {
+                own.add(writer);
+            }
+        });
+        if (own.size() < 2) {
+            Lease writer = attempt(process, process::writer);
+            if (writer == null) {
+                return null;
+            }
+            writers.put(writer, new LinkedHashSet<>());
+            ownerOf.put(writer, process);
+            return writer;
+        }
+        return pick(own);
+    }
+
+    private void flushAll() {
+        for (Lease writer : List.copyOf(writers.keySet())) {
+            Process process = ownerOf.get(writer);
+            if (process != null) {
+                settle(process, writer, "");
+            }
+        }
+    }
+
+    /** Sends again while it is not known what happened; now and then the process dies over it. Null if refused or dead. */
+    private <T> T attempt(Process process, Supplier<T> call) {
+        while (true) {
+            try {
+                return call.get();
+            } catch (Refused e) {
+                return null;
+            } catch (Lost e) {
+                if (random.nextInt(8) == 0) {
+                    crash(process);
+                    return null;
+                }
+            }
+        }
+    }
+
+    private void quietly(Runnable call) {
+        try {
+            call.run();
+        } catch (Lost | Refused e) {
+            // It may have happened or not: the lease lapses, or the next step does it.
+        }
+    }
+
+    private void endEverything() {
+        wire.faults(false);
+        for (Lease lease : List.copyOf(ownerOf.keySet())) {
+            Process process = ownerOf.get(lease);
+            if (process != null && random.nextBoolean()) {
+                quietly(() -> process.release(lease));
+            }
+        }
+        holds.clear();
+        writers.clear();
+        subject.lapseAll();
+        subject.drain();
+    }
+
+    private void checkEverythingHeldIsThere() {
+        flushAll();
+        reachable().forEach(this::expectThere);
+    }
+
+    private void expectThere(String id) {
+        Optional<String> found = subject.find(id);
+        if (!found.equals(Optional.of(values.getOrDefault(id, "")))) {
+            throw new AssertionError("value " + id + " is held and should be " + values.get(id) + ", is " + found);
+        }
+    }
+
+    private void checkStoreIsExactlyWhatRootsReach(String when) {
+        Map<String, String> expected = new HashMap<>();
+        reachable().forEach(id -> expected.put(id, values.getOrDefault(id, "")));
+        Map<String, String> contents = subject.contents();
+        if (!contents.equals(expected)) {
+            Set<String> lost = new HashSet<>(expected.keySet());
+            lost.removeAll(contents.keySet());
+            Set<String> leaked = new HashSet<>(contents.keySet());
+            leaked.removeAll(expected.keySet());
+            throw new AssertionError(when + ": lost " + lost + ", leaked " + leaked);
+        }
+        String faults = subject.faultsInside(Map.copyOf(roots), children);
+        if (!faults.isEmpty()) {
+            throw new AssertionError(when + ": " + faults);
+        }
+    }
+
+    private Set<String> reachable() {
+        Set<String> seen = new LinkedHashSet<>(roots.values());
+        seen.addAll(holds.values());
+        writers.values().forEach(seen::addAll);
+        Deque<String> open = new ArrayDeque<>(seen);
+        while (!open.isEmpty()) {
+            for (String child : children.getOrDefault(open.removeFirst(), List.of())) {
+                if (seen.add(child)) {
+                    open.addLast(child);
+                }
+            }
+        }
+        return seen;
+    }
+
+    private <T> T pick(List<T> from) {
+        return from.isEmpty() ? null : from.get(random.nextInt(from.size()));
+    }
+}
