@@ -260,7 +260,6 @@ public final class GraphSuite implements Suite {
             Map<String, List<Round>> rounds,
             String peer,
             ToDoubleFunction<Round> figure) {
-        return Row.compared(
-                name, unit, direction, median(rounds, OURS, figure), median(rounds, peer, figure), peer);
+        return Row.compared(name, unit, direction, median(rounds, OURS, figure), median(rounds, peer, figure), peer);
     }
 }

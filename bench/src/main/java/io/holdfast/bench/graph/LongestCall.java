@@ -63,7 +63,9 @@ final class LongestCall implements AutoCloseable {
 
     private long waitedNanos() {
         try {
-            return Files.exists(schedule) ? Long.parseLong(Files.readString(schedule).split(" ")[1]) : 0;
+            return Files.exists(schedule)
+                    ? Long.parseLong(Files.readString(schedule).split(" ")[1])
+                    : 0;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

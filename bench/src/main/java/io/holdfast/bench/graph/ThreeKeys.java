@@ -67,8 +67,7 @@ final class ThreeKeys implements Layout.Counting {
         random.nextBytes(id);
         pipeline.set(id, value);
         if (!children.isEmpty()) {
-            pipeline.evalsha(
-                    add, List.of(id), children.stream().map(Key::bytes).toList());
+            pipeline.evalsha(add, List.of(id), children.stream().map(Key::bytes).toList());
         }
         return new Key(id);
     }
@@ -105,8 +104,8 @@ final class ThreeKeys implements Layout.Counting {
     public void drop() {
         redis.evalsha(drop, List.of(top.id().bytes()), List.of());
         if (redis.dbSize() != 0) {
-            throw new IllegalStateException("the drop of "
-                    + HexFormat.of().formatHex(top.id().bytes()) + " left " + redis.dbSize() + " keys");
+            throw new IllegalStateException(
+                    "the drop of " + HexFormat.of().formatHex(top.id().bytes()) + " left " + redis.dbSize() + " keys");
         }
     }
 

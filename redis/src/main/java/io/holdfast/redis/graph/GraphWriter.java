@@ -37,10 +37,18 @@ public final class GraphWriter implements AutoCloseable {
     /** More children than this, or more bytes than {@link #BATCH_BYTES}, and a value is written in chunks. */
     static final int CHUNK_EDGES = 256;
 
+    static final int SMALL_BYTES = 1 << 10;
+
     private static final int TRIES = 50;
 
     /** A value that waits for its batch. */
-    record Pending(byte[] bytes, List<ValueId> children) {}
+    record Pending(byte[] bytes, List<ValueId> children) {
+
+        /** Small values without children need no entry in counts: a script may fetch them to see whether they are there. */
+        boolean isSmall() {
+            return bytes.length <= SMALL_BYTES && children.isEmpty();
+        }
+    }
 
     private final ValueGraph graph;
     private final GraphLease lease;

@@ -35,10 +35,11 @@ local function shrink(id, count)
   local dead, done = {}, 0
   if e > 0 then
     local field = chunk(id, e - 1)
-    local order, drop = {}, {}
-    done = tally(redis.call('HGET', edges, field) or '', order, drop)
-    dead = release(order, drop)
+    local children = ids_of(redis.call('HGET', edges, field) or '')
+    dead = release(children)
     redis.call('HDEL', edges, field)
+    done = #children
+    cut = cut + done
     e = e - 1
   else
     for _ = 1, math.min(v, 4) do
@@ -49,7 +50,7 @@ local function shrink(id, count)
   end
   if v == 0 and e == 0 then
     freed[#freed + 1] = id
-    entry[id] = count
+    entries[#entries + 1] = id
   else
     redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
@@ -61,13 +62,10 @@ end
 local function release_lease(lease, most)
   local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, most)
   if #members == 0 then return {}, 0, false end
-  local order, drop = {}, {}
-  for i, member in ipairs(members) do
-    order[i] = string.sub(member, #lease + 1)
-    drop[order[i]] = 1
-  end
+  local ids = {}
+  for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  return release(order, drop), #members, #members == most
+  return release(ids), #members, #members == most
 end
 
 -- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
@@ -78,7 +76,8 @@ local function examine(ids)
     local count = states[i]
     if count == '0' then
       dead[#dead + 1] = id
-      entry[id] = count
+      entries[#entries + 1] = id
+      is_doomed[id] = true
     elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
       if cut == 0 or spent + 256 <= budget then
         local more, done = shrink(id, count)
