@@ -13,12 +13,16 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -56,13 +60,8 @@ final class EmbeddedRedisIT {
     void listensOnNoOtherAddress() throws Exception {
         try (var running = store.start(null)) {
             String port = "%04X".formatted(running.uri().getPort());
-            String listening = " 00000000:0000 0A ";
-            assertThat(Files.readAllLines(Path.of("/proc/net/tcp")))
-                    .filteredOn(line -> line.contains(":" + port + listening))
-                    .singleElement()
-                    .asString()
-                    .contains(" 0100007F:" + port);
-            assertThat(Files.readString(Path.of("/proc/net/tcp6"))).doesNotContain(":" + port + " ");
+            assertThat(listeningAddresses("/proc/net/tcp", port)).containsExactly("0100007F");
+            assertThat(listeningAddresses("/proc/net/tcp6", port)).isEmpty();
         }
     }
 
@@ -86,6 +85,7 @@ final class EmbeddedRedisIT {
     }
 
     @Test
+    @EnabledOnOs(OS.LINUX)
     void nothingOutlivesTheServerWithoutFolder() {
         var process = ServerLaunch.server().start();
         Path home = ProcessHandle.of(process.pid())
@@ -110,6 +110,32 @@ final class EmbeddedRedisIT {
         } catch (Exception e) {
             throw new AssertionError(e);
         }
+    }
+
+    @Test
+    void aFolderThatIsLockedByAnotherProcessIsRefused() throws Exception {
+        try (var lockFile = FileChannel.open(
+                        folder.resolve("holdfast.lock"), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+                var lock = lockFile.lock()) {
+            assertThat(lock.isValid()).isTrue();
+            assertThat(catchThrowableOfType(HoldfastException.class, () -> store.start(folder)))
+                    .hasMessageContaining("is in use");
+        }
+        store.start(folder).close();
+    }
+
+    @Test
+    void theServerOfAKilledJvmIsAwaitedBeforeItsFolderIsUsed() throws Exception {
+        Process predecessor = new ProcessBuilder("/bin/sleep", "600").start();
+        long started = predecessor.info().startInstant().orElseThrow().toEpochMilli();
+        Files.writeString(folder.resolve("holdfast.lock"), predecessor.pid() + " " + started);
+        var successor =
+                CompletableFuture.supplyAsync(() -> store.start(folder), Executors.newVirtualThreadPerTaskExecutor());
+        await("it waits").during(Duration.ofMillis(200)).until(() -> !successor.isDone());
+
+        predecessor.destroyForcibly();
+
+        successor.get(20, TimeUnit.SECONDS).close();
     }
 
     @Test
@@ -159,6 +185,7 @@ final class EmbeddedRedisIT {
     }
 
     @Test
+    @EnabledOnOs(OS.LINUX)
     void killingTheJvmLeavesNoServerBehind() throws Exception {
         Process jvm = childJvm("memory");
         long server = firstLine(jvm);
@@ -242,6 +269,15 @@ final class EmbeddedRedisIT {
     private static long firstLine(Process jvm) throws Exception {
         var reader = new BufferedReader(new InputStreamReader(jvm.getInputStream(), StandardCharsets.UTF_8));
         return Long.parseLong(reader.readLine());
+    }
+
+    /** The local addresses that listen on a port, as the kernel writes them. */
+    private static List<String> listeningAddresses(String table, String port) throws Exception {
+        return Files.readAllLines(Path.of(table)).stream()
+                .map(line -> line.strip().split(" +", 5))
+                .filter(fields -> fields[3].equals("0A") && fields[1].endsWith(":" + port))
+                .map(fields -> fields[1].substring(0, fields[1].indexOf(':')))
+                .toList();
     }
 
     private static Path target(Path link) {

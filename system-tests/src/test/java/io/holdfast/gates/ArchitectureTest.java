@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.slab.planted.SlabWithALibrary;
 import io.holdfast.sweep.planted.SweepThatKnowsRedis;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,18 +19,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ArchitectureTest {
 
     private static final Map<String, ArchRule> RULES = Architecture.rules();
-    private static final JavaClasses PRODUCT = new ClassFileImporter()
-            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-            .importPackages("io.holdfast");
+    private static final JavaClasses PRODUCT = Product.CLASSES;
 
     static Stream<String> rules() {
         return RULES.keySet().stream();
     }
 
     private static ArchRule rule(String name) {
-        ArchRule rule = RULES.get(name);
-        assertThat(rule).as(name).isNotNull();
-        return rule;
+        return Objects.requireNonNull(RULES.get(name), name);
     }
 
     @ParameterizedTest

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -101,7 +103,7 @@ class LauncherIT {
         write("core/core.jar", "jar");
         Path tools = Files.createDirectories(folder.resolve("tools"));
         for (String tool : TOOLS) {
-            Files.createSymbolicLink(tools.resolve(tool), which(tool));
+            executable(tools.resolve(tool), "#!/bin/sh\nexec " + which(tool) + " \"$@\"\n");
         }
         executable(tools.resolve("mvn"), MAVEN);
         jdk("jdk-17", "17.0.9");
@@ -146,8 +148,8 @@ class LauncherIT {
     }
 
     private static Result finish(Process process) throws Exception {
-        String out = new String(process.getInputStream().readAllBytes());
-        String err = new String(process.getErrorStream().readAllBytes());
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        String err = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
         return new Result(process.exitValue(), out, err);
     }
@@ -195,12 +197,7 @@ class LauncherIT {
         run("doctor");
         Path stamp = root.resolve("app/target/launch/stamp");
         Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().minusSeconds(5)));
-        Files.walk(root.resolve("core")).forEach(path -> age(path, 60));
-        for (String module : List.of("embedded", "redis", "sweep", "slab", "app", "pom.xml")) {
-            Files.walk(root.resolve(module))
-                    .filter(path -> !path.toString().contains("target"))
-                    .forEach(path -> age(path, 60));
-        }
+        ageAllSources();
         run("doctor");
         assertThat(builds()).isEqualTo(1);
         Files.delete(root.resolve("core/src/main/java/A.java"));
@@ -208,11 +205,15 @@ class LauncherIT {
         assertThat(builds()).isEqualTo(2);
     }
 
-    private static void age(Path path, int seconds) {
-        try {
-            Files.setLastModifiedTime(path, FileTime.from(Instant.now().minusSeconds(seconds)));
-        } catch (IOException e) {
-            throw new AssertionError(e);
+    /** Makes everything but what was built a minute old. */
+    private void ageAllSources() throws IOException {
+        FileTime old = FileTime.from(Instant.now().minusSeconds(60));
+        List<Path> paths;
+        try (Stream<Path> walk = Files.walk(root)) {
+            paths = walk.filter(path -> !path.toString().contains("target")).toList();
+        }
+        for (Path path : paths) {
+            Files.setLastModifiedTime(path, old);
         }
     }
 

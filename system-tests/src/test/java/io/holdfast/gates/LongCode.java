@@ -15,6 +15,7 @@ import java.util.List;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
+import org.jspecify.annotations.Nullable;
 
 /** Files and methods that are too long to be read at once. */
 final class LongCode {
@@ -57,7 +58,7 @@ final class LongCode {
         return findings;
     }
 
-    private static final class MethodScanner extends TreeScanner<Void, Void> {
+    private static final class MethodScanner extends TreeScanner<@Nullable Void, @Nullable Void> {
 
         private final CompilationUnitTree unit;
         private final SourcePositions positions;
@@ -72,7 +73,7 @@ final class LongCode {
         }
 
         @Override
-        public Void visitMethod(MethodTree method, Void nothing) {
+        public @Nullable Void visitMethod(MethodTree method, @Nullable Void nothing) {
             LineMap lines = unit.getLineMap();
             long first = lines.getLineNumber(positions.getStartPosition(unit, method));
             long last = lines.getLineNumber(positions.getEndPosition(unit, method));
@@ -80,7 +81,7 @@ final class LongCode {
                 findings.add(file + ":" + first + " " + method.getName() + " has " + (last - first + 1)
                         + " lines, at most " + MOST_LINES_OF_A_METHOD);
             }
-            return super.visitMethod(method, nothing);
+            return super.visitMethod(method, null);
         }
     }
 }

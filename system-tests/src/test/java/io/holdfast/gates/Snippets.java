@@ -22,19 +22,6 @@ import javax.tools.ToolProvider;
 final class Snippets {
 
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\n(.*?)^```");
-    private static final String FRAME = """
-        import static java.time.Duration.*;
-        import io.holdfast.*;
-        import io.holdfast.redis.*;
-        import java.nio.file.*;
-        import java.util.*;
-        @SuppressWarnings("unused")
-        class Snippet extends io.holdfast.gates.SnippetWorld {
-            void run() throws Exception {
-        %s
-            }
-        }
-        """;
 
     private Snippets() {}
 
@@ -49,13 +36,27 @@ final class Snippets {
 
     /** What the compiler says against it; empty when it compiles. */
     static List<String> compile(String statements, Path output) {
+        String program = """
+            import static java.time.Duration.*;
+            import io.holdfast.*;
+            import io.holdfast.redis.*;
+            import java.nio.file.*;
+            import java.util.*;
+            @SuppressWarnings("unused")
+            public class Snippet extends io.holdfast.gates.SnippetWorld {
+                @Override
+                public void run() throws Exception {
+            %s
+                }
+            }
+            """.formatted(statements);
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
         JavaFileObject source =
                 new SimpleJavaFileObject(URI.create("string:///Snippet.java"), JavaFileObject.Kind.SOURCE) {
                     @Override
                     public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                        return FRAME.formatted(statements);
+                        return program;
                     }
                 };
         List<String> options =

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import io.holdfast.Setting;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,9 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TidinessTest {
 
     private static final SourceTree TREE = SourceTree.ofBuild();
-    private static final JavaClasses PRODUCT = new ClassFileImporter()
-            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-            .importPackages("io.holdfast");
+    private static final JavaClasses PRODUCT = Product.CLASSES;
 
     @Test
     void noLinkIsDead() {

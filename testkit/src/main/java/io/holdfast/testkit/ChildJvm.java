@@ -107,13 +107,18 @@ public final class ChildJvm implements AutoCloseable {
         /** Starts the child and waits until it {@linkplain #sayReady says} that it is ready. */
         public ChildJvm start() {
             ChildJvm child = launch();
-            child.awaitLine(READY::equals);
-            return child;
+            try {
+                child.awaitLine(READY::equals);
+                return child;
+            } catch (RuntimeException | Error e) {
+                child.close();
+                throw e;
+            }
         }
 
         /** Starts the child and does not wait for it. */
         public ChildJvm launch() {
-            Path folder = RedisServer.scratchFolder();
+            Path folder = scratchFolder();
             List<String> command = new ArrayList<>(List.of(
                     Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                     "-Xmx256m",
@@ -126,7 +131,7 @@ public final class ChildJvm implements AutoCloseable {
             String own = System.getProperty("java.class.path", "");
             command.addAll(List.of("-cp", System.getProperty("surefire.test.class.path", own)));
             command.add(ChildMain.class.getName());
-            command.add(String.valueOf(ProcessHandle.current().pid()));
+            command.addAll(List.of(String.valueOf(ProcessHandle.current().pid()), folder.toString()));
             command.add(main.getName());
             command.addAll(arguments);
             try {
@@ -260,6 +265,14 @@ public final class ChildJvm implements AutoCloseable {
     public void close() {
         kill();
         ScratchFolder.remove(folder);
+    }
+
+    private static Path scratchFolder() {
+        try {
+            return Files.createTempDirectory("holdfast-child-");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private String state() {

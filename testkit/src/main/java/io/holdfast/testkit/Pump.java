@@ -44,7 +44,7 @@ final class Pump {
     private final Thread taker;
     private final Thread deliverer;
     private Verdict verdict = Verdict.ARRIVES;
-    private volatile boolean truncated;
+    private volatile boolean endedHere;
 
     Pump(Direction direction, Socket from, Socket to, Line line, Queue<Verdict> inFlight, Connection connection) {
         this.direction = direction;
@@ -77,7 +77,7 @@ final class Pump {
                 taken.put(new Chunk(Arrays.copyOf(buffer, Math.max(0, count))));
             } while (count > 0);
         } catch (IOException e) {
-            if (!truncated) {
+            if (!endedHere) {
                 connection.reset(); // what happens to one side happens to the other
             }
         } catch (InterruptedException e) {
@@ -112,12 +112,17 @@ final class Pump {
         int allowed = line.allowed(direction, upToVictim);
         to.getOutputStream().write(bytes, 0, allowed);
         if (allowed < upToVictim) {
-            truncate();
+            line.strike(); // first, so that who sees the end also sees that it was the fault
+            endHere();
             return false;
         }
         if (upToVictim < bytes.length) {
-            line.strike(); // first, so that who sees the reset also sees that it was the fault
-            connection.reset();
+            line.strike();
+            if (direction == Direction.TO_SERVER) {
+                endHere();
+            } else {
+                connection.reset();
+            }
             return false;
         }
         return true;
@@ -170,10 +175,12 @@ final class Pump {
         }
     }
 
-    /** The receiver gets what was allowed and then the end of the stream, the sender a reset. */
-    private void truncate() throws IOException {
-        truncated = true;
-        line.strike();
+    /**
+     * The receiver gets what was delivered and then the end of the stream, the sender a reset. A reset to both could
+     * overtake what was delivered: a server that has not yet taken the connection would never look at it.
+     */
+    private void endHere() throws IOException {
+        endedHere = true;
         to.shutdownOutput();
         Connection.reset(from);
     }

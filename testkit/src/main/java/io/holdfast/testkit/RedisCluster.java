@@ -1,9 +1,7 @@
 package io.holdfast.testkit;
 
-import static io.holdfast.testkit.RedisServer.PATIENCE;
-import static org.awaitility.Awaitility.await;
+import static io.holdfast.testkit.RedisServer.patiently;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -26,7 +24,7 @@ public final class RedisCluster implements AutoCloseable {
     public static final int SLOTS = 16_384;
 
     private static final int MASTERS = 3;
-    private static final Duration BEAT = Duration.ofMillis(10);
+    private static final int MIGRATE_MS_MAX = 20_000;
 
     private final List<RedisServer> masters = new ArrayList<>();
 
@@ -134,11 +132,7 @@ public final class RedisCluster implements AutoCloseable {
                         break;
                     }
                     source.migrate(
-                            "127.0.0.1",
-                            to.port(),
-                            (int) PATIENCE.toMillis(),
-                            migrateParams(),
-                            keys.toArray(byte[][]::new));
+                            "127.0.0.1", to.port(), MIGRATE_MS_MAX, migrateParams(), keys.toArray(byte[][]::new));
                     moved += keys.size();
                 }
             }
@@ -153,10 +147,7 @@ public final class RedisCluster implements AutoCloseable {
                     client.clusterSetSlotNode(slot, id);
                 }
             }
-            await("all know where slot " + slot + " is")
-                    .atMost(PATIENCE)
-                    .pollDelay(Duration.ZERO)
-                    .pollInterval(BEAT)
+            patiently("all know where slot " + slot + " is")
                     .until(() -> masters.stream()
                             .filter(RedisServer::isAlive)
                             .allMatch(server -> id.equals(whoServes(server, slot))));
@@ -182,10 +173,7 @@ public final class RedisCluster implements AutoCloseable {
 
     /** Waits until every living server says that the cluster is {@code ok} or {@code fail}. */
     public void awaitState(String state) {
-        await("every server says that the cluster is " + state)
-                .atMost(PATIENCE)
-                .pollDelay(Duration.ZERO)
-                .pollInterval(BEAT)
+        patiently("every server says that the cluster is " + state)
                 .until(() -> masters.stream()
                         .filter(RedisServer::isAlive)
                         .allMatch(server -> state.equals(stateSeenBy(server))));

@@ -1,7 +1,6 @@
 package io.holdfast.testkit;
 
-import static io.holdfast.testkit.RedisServer.PATIENCE;
-import static org.awaitility.Awaitility.await;
+import static io.holdfast.testkit.RedisServer.patiently;
 
 import io.holdfast.embedded.ScratchFolder;
 import io.holdfast.embedded.ServerLaunch;
@@ -10,12 +9,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A primary with a replica, and a Sentinel that watches them if wanted.
@@ -28,7 +28,6 @@ public final class RedisReplication implements AutoCloseable {
     /** The name under which the Sentinel knows the primary. */
     public static final String NAME = "holdfast";
 
-    private static final Duration BEAT = Duration.ofMillis(10);
     /** Nothing listens there: a replica that is told to follow it follows nobody and keeps what it has. */
     private static final int NOWHERE = 1;
 
@@ -77,18 +76,17 @@ public final class RedisReplication implements AutoCloseable {
     /** Waits until the replica has everything that the primary has acknowledged so far. */
     public void awaitInSync() {
         long offset = Long.parseLong(RedisServer.field(primary.info("replication"), "master_repl_offset"));
-        await("the replica has it all")
-                .atMost(PATIENCE)
-                .pollDelay(Duration.ZERO)
-                .pollInterval(BEAT)
-                .until(() -> {
-                    Map<String, String> seen = replica.info("replication");
-                    return "up".equals(seen.get("master_link_status"))
-                            && Long.parseLong(RedisServer.field(seen, "slave_repl_offset")) >= offset;
-                });
+        patiently("the replica has it all").until(() -> {
+            Map<String, String> seen = replica.info("replication");
+            return "up".equals(seen.get("master_link_status"))
+                    && Long.parseLong(RedisServer.field(seen, "slave_repl_offset")) >= offset;
+        });
     }
 
-    /** Cuts the replica off: it keeps what it has and gets nothing more, which {@link #failover()} then makes final. */
+    /**
+     * Cuts the replica off: it keeps what it has and gets nothing more, which {@link #failover()} then makes final. A
+     * Sentinel would join it again after half a minute.
+     */
     public void cutReplica() {
         awaitInSync();
         follow(replica, NOWHERE);
@@ -129,9 +127,7 @@ public final class RedisReplication implements AutoCloseable {
             }
             follow(primary, promoted.port());
         } else {
-            try (Jedis client = sentinel().client()) {
-                client.sentinelFailover(NAME);
-            }
+            sentinel.beginFailover();
         }
         replica = primary;
         primary = promoted;
@@ -166,43 +162,26 @@ public final class RedisReplication implements AutoCloseable {
     }
 
     private void awaitPrimary(RedisServer promoted) {
-        await("the new primary takes writes")
-                .atMost(PATIENCE)
-                .pollDelay(Duration.ZERO)
-                .pollInterval(BEAT)
+        patiently("the new primary takes writes")
                 .until(() -> "master".equals(promoted.info("replication").get("role")));
         if (sentinel != null) {
-            String port = String.valueOf(promoted.port());
-            await("the Sentinel names the new primary")
-                    .atMost(PATIENCE)
-                    .pollDelay(Duration.ZERO)
-                    .pollInterval(BEAT)
-                    .until(() -> {
-                        try (Jedis client = sentinel().client()) {
-                            return client.sentinelGetMasterAddrByName(NAME).contains(port)
-                                    && RedisServer.field(client.sentinelMaster(NAME), "flags")
-                                            .equals("master");
-                        }
-                    });
+            Sentinel asked = sentinel;
+            patiently("the Sentinel names the new primary").until(() -> asked.isContentWith(promoted));
         }
     }
 
     private void awaitSentinelKnows(RedisServer main, RedisServer follower) {
-        await("the Sentinel knows both servers")
-                .atMost(PATIENCE)
-                .pollDelay(Duration.ZERO)
-                .pollInterval(BEAT)
-                .until(() -> {
-                    try (Jedis client = sentinel().client()) {
-                        List<Map<String, String>> followers = client.sentinelReplicas(NAME);
-                        return client.sentinelGetMasterAddrByName(NAME).contains(String.valueOf(main.port()))
-                                && followers.stream()
-                                        .anyMatch(each ->
-                                                String.valueOf(follower.port()).equals(each.get("port"))
-                                                        && "slave".equals(each.get("flags"))
-                                                        && "ok".equals(each.get("master-link-status")));
-                    }
-                });
+        patiently("the Sentinel knows both servers").until(() -> {
+            try (Jedis client = sentinel().client()) {
+                List<Map<String, String>> followers = client.sentinelReplicas(NAME);
+                return client.sentinelGetMasterAddrByName(NAME).contains(String.valueOf(main.port()))
+                        && followers.stream()
+                                .anyMatch(
+                                        each -> String.valueOf(follower.port()).equals(each.get("port"))
+                                                && "slave".equals(each.get("flags"))
+                                                && "ok".equals(each.get("master-link-status")));
+            }
+        });
     }
 
     private static RedisServer server() {
@@ -230,7 +209,7 @@ public final class RedisReplication implements AutoCloseable {
                 Files.writeString(configuration, """
                     sentinel monitor %1$s 127.0.0.1 %2$d 1
                     sentinel down-after-milliseconds %1$s 500
-                    sentinel failover-timeout %1$s 10000
+                    sentinel failover-timeout %1$s 30000
                     """.formatted(NAME, primaryPort));
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
@@ -239,6 +218,10 @@ public final class RedisReplication implements AutoCloseable {
                     .scratchFolder(folder)
                     .sentinel(configuration)
                     .start();
+            try (Jedis client = client()) {
+                // Otherwise it looks after its servers every ten seconds and corrects a wrong one after eight.
+                client.sendCommand(Protocol.Command.SENTINEL, "DEBUG", "INFO-PERIOD", "1000", "PUBLISH-PERIOD", "100");
+            }
         }
 
         int port() {
@@ -247,6 +230,24 @@ public final class RedisReplication implements AutoCloseable {
 
         Jedis client() {
             return new Jedis(new HostAndPort("127.0.0.1", port()));
+        }
+
+        /** Begins as soon as the Sentinel has fresh news of the replica; before, it finds no good one. */
+        void beginFailover() {
+            patiently("the Sentinel begins a fail-over")
+                    .ignoreExceptionsInstanceOf(JedisException.class)
+                    .until(() -> {
+                        try (Jedis client = client()) {
+                            return "OK".equals(client.sentinelFailover(NAME));
+                        }
+                    });
+        }
+
+        boolean isContentWith(RedisServer primary) {
+            try (Jedis client = client()) {
+                return client.sentinelGetMasterAddrByName(NAME).contains(String.valueOf(primary.port()))
+                        && "master".equals(client.sentinelMaster(NAME).get("flags"));
+            }
         }
 
         @Override

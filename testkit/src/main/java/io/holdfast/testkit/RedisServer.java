@@ -1,5 +1,7 @@
 package io.holdfast.testkit;
 
+import static org.awaitility.Awaitility.await;
+
 import io.holdfast.embedded.ScratchFolder;
 import io.holdfast.embedded.ServerLaunch;
 import io.holdfast.embedded.ServerProcess;
@@ -13,11 +15,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.resps.Slowlog;
 
 /**
@@ -36,7 +40,7 @@ import redis.clients.jedis.resps.Slowlog;
  */
 public final class RedisServer implements AutoCloseable {
 
-    static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final Setup setup;
     private final Path folder;
@@ -288,6 +292,15 @@ public final class RedisServer implements AutoCloseable {
     public void close() {
         process.kill();
         ScratchFolder.remove(folder);
+    }
+
+    /** Waits for servers to agree on something; one that drops a connection in the meantime is asked again. */
+    static ConditionFactory patiently(String until) {
+        return await(until)
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(10))
+                .ignoreException(JedisConnectionException.class);
     }
 
     static Map<String, String> fields(String info) {

@@ -3,6 +3,7 @@ package io.holdfast.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.RepeatedTest;
@@ -16,6 +17,11 @@ final class SharedRedisIT {
     static final SharedRedis redis = SharedRedis.with(setup -> setup.maxmemory("50mb"));
 
     private static int port;
+
+    @BeforeAll
+    static void forget() {
+        port = 0;
+    }
 
     @BeforeEach
     void everyTestFindsTheSameServerAliveEmptyAndAsItWasSetUp() {

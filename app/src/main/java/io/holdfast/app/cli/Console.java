@@ -1,6 +1,7 @@
 package io.holdfast.app.cli;
 
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.Map;
 
 /**
@@ -12,6 +13,7 @@ public final class Console {
     /** Set by the launcher, which can ask cheaply: {@code out}, {@code err}, both, or absent. */
     static final String TERMINAL_PROPERTY = "io.holdfast.terminal";
 
+    private static final Duration QUIET = Duration.ofMillis(700);
     private static final int DEFAULT_WIDTH = 100;
     private static final int LEAST_WIDTH = 60;
     private static final int MOST_WIDTH = 140;
@@ -21,14 +23,17 @@ public final class Console {
     private final boolean outIsTerminal;
     private final boolean errIsTerminal;
     private final int width;
+    private final Duration quiet;
     private boolean json;
 
-    private Console(PrintWriter out, PrintWriter err, boolean outIsTerminal, boolean errIsTerminal, int width) {
+    private Console(
+            PrintWriter out, PrintWriter err, boolean outIsTerminal, boolean errIsTerminal, int width, Duration quiet) {
         this.out = out;
         this.err = err;
         this.outIsTerminal = outIsTerminal;
         this.errIsTerminal = errIsTerminal;
         this.width = width;
+        this.quiet = quiet;
     }
 
     /** Standard output and standard error of this process. */
@@ -39,17 +44,18 @@ public final class Console {
                 new PrintWriter(System.err, true, System.err.charset()),
                 terminal.contains("out"),
                 terminal.contains("err"),
-                width(System.getenv()));
+                width(System.getenv()),
+                QUIET);
     }
 
     /** For tests: nobody is looking. */
     public static Console of(PrintWriter out, PrintWriter err) {
-        return new Console(out, err, false, false, DEFAULT_WIDTH);
+        return new Console(out, err, false, false, DEFAULT_WIDTH, QUIET);
     }
 
-    /** For tests: someone is looking. */
+    /** For tests: someone is looking, and sees the progress at once. */
     static Console terminal(PrintWriter out, PrintWriter err) {
-        return new Console(out, err, true, true, DEFAULT_WIDTH);
+        return new Console(out, err, true, true, DEFAULT_WIDTH, Duration.ZERO);
     }
 
     private static int width(Map<String, String> environment) {
@@ -104,6 +110,6 @@ public final class Console {
 
     /** Shows how far the work is, on a terminal; does nothing elsewhere. */
     public Progress progress(String label, long total) {
-        return errIsTerminal ? Progress.bar(label, total, err, width) : Progress.none();
+        return new Progress(errIsTerminal ? new Progress.Screen(err, width, quiet) : null, label, total);
     }
 }

@@ -151,6 +151,19 @@ class CliTest {
     }
 
     @Test
+    void aFailureAfterSomeOfTheWorkShowsBoth() {
+        HoldfastException cause = new HoldfastException(Category.RETRY, "it broke");
+        work = sample -> Answer.failed(cause).line("half of it").field("done", 1);
+        assertThat(run("sample")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(out.toString()).contains("half of it");
+        assertThat(err.toString()).isEmpty();
+        out.getBuffer().setLength(0);
+        assertThat(run("sample", "--json", "--verbose")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(json().keySet()).containsExactly("done", "error");
+        assertThat(err.toString()).contains("HoldfastException: it broke", "\tat ");
+    }
+
+    @Test
     void verboseShowsTheStackTraceAndThenTheLine() {
         runThrowing(new HoldfastException(Category.RETRY, "it broke"), "sample", "--verbose");
         assertThat(err.toString()).contains("\tat io.holdfast.app.cli.CliTest");

@@ -75,7 +75,7 @@ public final class LinkSuite implements Suite {
     }
 
     private static void roundTrips(Run run, Meter meter, List<LinkContender> contenders, int callers) throws Exception {
-        int calls = run.size(40_000, 4_000) * (callers == 1 ? 1 : 2);
+        int calls = run.size(40_000, 2_000) * (callers == 1 ? 1 : 2);
         List<byte[]> arguments = arguments(new SplittableRandom(callers), 8, 64);
         compare(
                 run,
@@ -103,7 +103,7 @@ public final class LinkSuite implements Suite {
     }
 
     private static void batches(Run run, Meter meter, List<LinkContender> contenders) throws Exception {
-        int batches = run.size(400, 40);
+        int batches = run.size(400, 20);
         SplittableRandom random = new SplittableRandom(1);
         List<List<byte[]>> calls = new ArrayList<>();
         for (int i = 0; i < BATCH; i++) {
@@ -122,7 +122,7 @@ public final class LinkSuite implements Suite {
     }
 
     private static void wide(Run run, Meter meter, List<LinkContender> contenders) throws Exception {
-        int calls = run.size(4_000, 400);
+        int calls = run.size(4_000, 200);
         List<byte[]> arguments = arguments(new SplittableRandom(2), WIDE_ARGUMENTS, WIDE_ARGUMENT_BYTES);
         byte[] key = key("wide");
         compare(

@@ -1,9 +1,13 @@
 package io.holdfast.redis.graph;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.holdfast.redis.graph.model.FaultyWire;
 import io.holdfast.redis.graph.model.ModelRun;
+import io.holdfast.redis.graph.model.ThreeKeySubject;
 import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.Seeds;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -38,5 +42,22 @@ class GraphModelSimulation {
                 new ModelRun(subject, wire, random, addressing == Addressing.CONTENT).run(OPERATIONS);
             }
         });
+    }
+
+    /** The control: a protocol that cannot tell a repeat from a new call does not get through the same test. */
+    @Test
+    void protocolOfThePeerFailsTheSameTest() {
+        int failed = 0;
+        for (long seed = 1; seed <= 10; seed++) {
+            RandomGenerator random = Seeds.random(seed);
+            server.flush();
+            try (FaultyWire wire = new FaultyWire(server.address(), random);
+                    Jedis redis = server.client()) {
+                new ModelRun(new ThreeKeySubject(wire, redis), wire, random, false).run(OPERATIONS);
+            } catch (AssertionError e) {
+                failed++;
+            }
+        }
+        assertThat(failed).isEqualTo(10);
     }
 }

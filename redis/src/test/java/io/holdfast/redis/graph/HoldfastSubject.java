@@ -46,7 +46,7 @@ final class HoldfastSubject implements Subject {
     private record Held(GraphLease lease, AutoCloseable object) implements Lease {}
 
     @Override
-    public Process start() {
+    public Client start() {
         GraphFixture fixture = said(() -> {
             while (true) {
                 try {
@@ -58,14 +58,14 @@ final class HoldfastSubject implements Subject {
                 }
             }
         });
-        return new Client(fixture.graph);
+        return new ClientProcess(fixture.graph);
     }
 
-    private static final class Client implements Process {
+    private static final class ClientProcess implements Client {
 
         private final ValueGraph graph;
 
-        private Client(ValueGraph graph) {
+        private ClientProcess(ValueGraph graph) {
             this.graph = graph;
         }
 
@@ -226,7 +226,7 @@ final class HoldfastSubject implements Subject {
         }
         Map<String, Long> parts = GraphFixture.parts(redis);
         for (String part : new String[] {"leases", "lease-info", "held", "doomed"}) {
-            if (parts.get(part) != 0) {
+            if (parts.getOrDefault(part, 0L) != 0) {
                 faults.append(part).append(" has ").append(parts.get(part)).append("; ");
             }
         }
@@ -237,7 +237,7 @@ final class HoldfastSubject implements Subject {
                     .append("; ");
         }
         Map<String, String> meta = redis.hgetAll(new String(GraphFixture.key("meta"), UTF_8));
-        if (!meta.get("edges").equals(String.valueOf(edges)) || meta.containsKey("miscounts")) {
+        if (!String.valueOf(edges).equals(meta.get("edges")) || meta.containsKey("miscounts")) {
             faults.append("meta is ")
                     .append(meta)
                     .append(" with ")

@@ -1,8 +1,8 @@
 package io.holdfast.redis.graph.model;
 
+import io.holdfast.redis.graph.model.Subject.Client;
 import io.holdfast.redis.graph.model.Subject.Lease;
 import io.holdfast.redis.graph.model.Subject.Lost;
-import io.holdfast.redis.graph.model.Subject.Process;
 import io.holdfast.redis.graph.model.Subject.Refused;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -37,8 +37,8 @@ public final class ModelRun {
     private final Map<String, String> roots = new LinkedHashMap<>();
     private final Map<Lease, Set<String>> writers = new LinkedHashMap<>();
     private final Map<Lease, String> holds = new LinkedHashMap<>();
-    private final Map<Lease, Process> ownerOf = new LinkedHashMap<>();
-    private final List<Process> processes = new ArrayList<>();
+    private final Map<Lease, Client> ownerOf = new LinkedHashMap<>();
+    private final List<Client> processes = new ArrayList<>();
 
     /** @param fewContents put few different values, so that the same content is put again and again */
     public ModelRun(Subject subject, FaultyWire wire, RandomGenerator random, boolean fewContents) {
@@ -67,7 +67,7 @@ public final class ModelRun {
 
     private void operate() {
         int choice = random.nextInt(100);
-        Process process = processes.get(random.nextInt(processes.size()));
+        Client process = processes.get(random.nextInt(processes.size()));
         if (choice < 38) {
             put(process);
         } else if (choice < 48) {
@@ -93,7 +93,7 @@ public final class ModelRun {
         }
     }
 
-    private void put(Process process) {
+    private void put(Client process) {
         Lease writer = someWriter(process);
         if (writer == null) {
             return;
@@ -126,12 +126,12 @@ public final class ModelRun {
             own.add(id);
             if (!reachable().containsAll(chosen)) {
                 // A child that was gone by the model: only a flush tells whether the store still had it.
-                settle(process, writer, id);
+                settle(process, writer);
             }
         }
     }
 
-    private void settle(Process process, Lease writer, String id) {
+    private void settle(Client process, Lease writer) {
         Boolean done = attempt(process, () -> {
             process.flush(writer);
             return true;
@@ -143,13 +143,13 @@ public final class ModelRun {
 
     private void flushOne() {
         Lease writer = pick(new ArrayList<>(writers.keySet()));
-        Process process = writer == null ? null : ownerOf.get(writer);
+        Client process = writer == null ? null : ownerOf.get(writer);
         if (writer != null && process != null) {
-            settle(process, writer, "");
+            settle(process, writer);
         }
     }
 
-    private void setRoot(Process process) {
+    private void setRoot(Client process) {
         List<String> alive = new ArrayList<>(reachable());
         if (alive.isEmpty()) {
             return;
@@ -176,7 +176,7 @@ public final class ModelRun {
         }
     }
 
-    private void dropRoot(Process process) {
+    private void dropRoot(Client process) {
         String name = ROOTS[random.nextInt(ROOTS.length)];
         String before = roots.get(name);
         Boolean done = attempt(process, () -> {
@@ -195,7 +195,7 @@ public final class ModelRun {
         now.ifPresentOrElse(target -> roots.put(name, target), () -> roots.remove(name));
     }
 
-    private void hold(Process process) {
+    private void hold(Client process) {
         List<String> alive = new ArrayList<>(reachable());
         if (alive.isEmpty()) {
             return;
@@ -216,7 +216,7 @@ public final class ModelRun {
         List<Lease> all = new ArrayList<>(holds.keySet());
         all.addAll(writers.keySet());
         Lease lease = pick(all);
-        Process process = lease == null ? null : ownerOf.get(lease);
+        Client process = lease == null ? null : ownerOf.get(lease);
         if (lease == null || process == null) {
             return;
         }
@@ -245,7 +245,7 @@ public final class ModelRun {
     }
 
     /** The process is gone, with everything that it had not sent. Its leases are still out. */
-    private void crash(Process process) {
+    private void crash(Client process) {
         ownerOf.forEach((lease, owner) -> {
             if (owner.equals(process)) {
                 holds.remove(lease);
@@ -257,7 +257,7 @@ public final class ModelRun {
         processes.add(subject.start());
     }
 
-    private Lease someWriter(Process process) {
+    private Lease someWriter(Client process) {
         List<Lease> own = new ArrayList<>();
         writers.keySet().forEach(writer -> {
             if (process.equals(ownerOf.get(writer))) {
@@ -278,15 +278,15 @@ public final class ModelRun {
 
     private void flushAll() {
         for (Lease writer : List.copyOf(writers.keySet())) {
-            Process process = ownerOf.get(writer);
+            Client process = ownerOf.get(writer);
             if (process != null) {
-                settle(process, writer, "");
+                settle(process, writer);
             }
         }
     }
 
     /** Sends again while it is not known what happened; now and then the process dies over it. Null if refused or dead. */
-    private <T> T attempt(Process process, Supplier<T> call) {
+    private <T> T attempt(Client process, Supplier<T> call) {
         while (true) {
             try {
                 return call.get();
@@ -312,7 +312,7 @@ public final class ModelRun {
     private void endEverything() {
         wire.faults(false);
         for (Lease lease : List.copyOf(ownerOf.keySet())) {
-            Process process = ownerOf.get(lease);
+            Client process = ownerOf.get(lease);
             if (process != null && random.nextBoolean()) {
                 quietly(() -> process.release(lease));
             }

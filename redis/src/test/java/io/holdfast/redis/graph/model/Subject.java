@@ -9,11 +9,11 @@ public interface Subject extends AutoCloseable {
     /** Something to hold on to in the store; which of them are over the store decides. */
     interface Lease {}
 
-    /** Starts a client process. */
-    Process start();
+    /** Starts a process. */
+    Client start();
 
     /** A process that uses the store. Calls throw {@link Lost} when the wire ate them. */
-    interface Process {
+    interface Client {
 
         Lease writer();
 
