@@ -104,11 +104,12 @@ end
 -- Now everything is written.
 local shared = ids_of(ARGV[5])
 if #shared > 0 then
-  local first = numbers_of(ARGV[6])
-  for i, id in ipairs(shared) do
-    set[#set + 1] = id
-    set[#set + 1] = digits(first[i])
+  local n = #set
+  for word in string.gmatch(ARGV[6], '%d+') do
+    set[n + 2] = word
+    n = n + 2
   end
+  for i, id in ipairs(shared) do set[n - 2 * (#shared - i) - 1] = id end
 end
 if about[5] == 'on' then
   local touched = {}

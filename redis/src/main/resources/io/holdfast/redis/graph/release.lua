@@ -23,7 +23,7 @@ elseif #members > 0 then
   local ids = {}
   for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  finish(release(ids), cause, by, space, capacity)
+  finish(release(table.concat(ids)), cause, by, space, capacity)
 end
 redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'LEASE', 's', space, 'r', 'RELEASED',
   'e', 'closed by its holder', 'b', by, 'i', #it.holder .. ':' .. it.holder)

@@ -23,7 +23,7 @@ if target == '' then
   if not root then return {'NOROOT', '0', '', dropped} end
   redis.call('HDEL', roots, name)
   redis.call('HSET', meta, 'dropped', next_version)
-  finish(release({old}), 'Rroot ' .. name .. ' dropped', by, space, capacity)
+  finish(release(old), 'Rroot ' .. name .. ' dropped', by, space, capacity)
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'RELEASED',
     'e', 'dropped at version ' .. version, 'b', by, 'i', #name .. ':' .. name)
   return {'OK', '0', '', next_version}
@@ -45,5 +45,5 @@ if lease == '' or redis.call('ZREM', held, lease .. target) == 0 then
   widen(counts)
 end
 redis.call('HSET', roots, name, next_version .. ';' .. operation .. ';' .. target)
-if root then finish(release({old}), 'Rroot ' .. name .. ' moved on', by, space, capacity) end
+if root then finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) end
 return {'OK', next_version, target, dropped}

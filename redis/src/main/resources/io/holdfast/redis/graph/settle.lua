@@ -4,40 +4,30 @@
 -- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
 -- more is charged more, so that a step takes no longer in a chain than in a tree.
 
-local freed = {}       -- ids freed in this call
-local gone_edges = {}  -- those of them that have children
-local entries = {}     -- dead ids that have an entry in counts
-local is_doomed = {}   -- id -> true: those of them whose entry says so already
+local freed = 0        -- values freed in this call
+local packed = {}      -- their ids, in packed pieces
+local gone = {}        -- those of them that have an entry in counts, and children maybe
+local gone_edges = {}  -- those that have children
+local is_doomed = {}   -- id -> true: dead ids whose entry says so already
 local pending = {}     -- large values that must be freed chunk by chunk, for the work list
 local cut = 0          -- edges removed
-local ROUND = 6        -- units: the calls that a level of a cascade makes, however few its values
+local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
 
--- Takes a hold from each id, as often as it is in the list. What has no entry was held once and has no children: it is
--- freed, the common case, and there is nothing to write. Answers the others that nobody holds now; large ones go to
--- pending.
-local function release(ids)
-  local zero = {}
-  if #ids == 0 then return zero end
+local function free(ids, as_text)
   note(ids)
-  local order, drop, entry_of = {}, {}, {}
-  local n, f = 0, #freed
-  for i, count in ipairs(redis.call('HMGET', counts, unpack(ids))) do
-    local id = ids[i]
-    if not count then
-      f = f + 1
-      freed[f] = id
-    elseif drop[id] then
-      drop[id] = drop[id] + 1
-    else
-      n = n + 1
-      order[n], entry_of[n], drop[id] = id, count, 1
-    end
-  end
-  local set = {}
-  for i, id in ipairs(order) do
-    local count = entry_of[i]
+  redis.call('HDEL', values, unpack(ids))
+  freed = freed + #ids
+  packed[#packed + 1] = as_text or table.concat(ids)
+end
+
+-- Takes times[id] holds from each id, which has the entry entry_of[id]. Answers those that nobody holds now; large ones
+-- go to pending.
+local function count_down(ids, times, entry_of)
+  local zero, set = {}, {}
+  for _, id in ipairs(ids) do
+    local count = entry_of[id]
     local held, shape = holds(count)
-    local left = held and held - drop[id]
+    local left = held and held - times[id]
     local state
     if not held and shape == 'b' then
       state = 'd' .. string.match(count, '^b(|%d+,%d+)')
@@ -49,7 +39,6 @@ local function release(ids)
       state = left .. shape
     elseif shape == '' then
       zero[#zero + 1] = id
-      entries[#entries + 1] = id
     else
       state = '0' .. shape
       pending[#pending + 1] = id
@@ -59,42 +48,75 @@ local function release(ids)
       set[#set + 1] = state
     end
   end
+  note(ids)
   if #set > 0 then redis.call('HSET', counts, unpack(set)) end
   return zero
 end
 
+-- Takes a hold from each id of a packed list, as often as it is in it. What has no entry was held once and has no
+-- children: it is freed, the common case, and cheap. Answers the others that nobody holds now.
+local function release(list)
+  if list == '' then return {} end
+  local ids = ids_of(list)
+  local states = redis.call('HMGET', counts, unpack(ids))
+  local first = 1
+  while first <= #ids and not states[first] do first = first + 1 end
+  if first > #ids then
+    free(ids, list)
+    return {}
+  end
+  local childless, others, times, entry_of = {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local count = states[i]
+    if not count then
+      childless[#childless + 1] = id
+    elseif times[id] then
+      times[id] = times[id] + 1
+    else
+      others[#others + 1] = id
+      times[id], entry_of[id] = 1, count
+    end
+  end
+  if #childless > 0 then free(childless) end
+  return count_down(others, times, entry_of)
+end
+
 -- Frees dead ids, the last ones first, and what only they held. Answers the ids left over and the units spent: within
--- the budget, but for a first value that alone is over it. The childless are always freed.
+-- the budget, but for a first value that alone is over it.
 local function cascade(dead, budget)
   local left, spent = {}, 0
-  while #dead > 0 do
+  local window = 16 -- lists fetched at once: they may be long, and what the budget does not last for is fetched in vain
+  while #dead > 0 and #left == 0 do
     local last = #dead
-    local first = math.max(1, last - 63)
+    local first = math.max(1, last - window + 1)
     local lists = redis.call('HMGET', edges, unpack(dead, first, last))
     local given_up = {}
     spent = spent + ROUND
     for i = last, first, -1 do
       local id, list = dead[i], lists[i - first + 1]
       dead[i] = nil
-      if not list then
-        freed[#freed + 1] = id
-      elseif #left == 0 and (cut == 0 or spent + #list / width <= budget) then
-        freed[#freed + 1] = id
-        gone_edges[#gone_edges + 1] = id
-        given_up[#given_up + 1] = list
-        spent = spent + #list / width
-        cut = cut + #list / width
-      else
+      local children = list and #list / width or 0
+      if #left > 0 or (cut > 0 and spent + children > budget) then
         left[#left + 1] = id
+      else
+        gone[#gone + 1] = id
+        spent = spent + children + 2
+        if list then
+          cut = cut + children
+          gone_edges[#gone_edges + 1] = id
+          given_up[#given_up + 1] = list
+        end
       end
     end
-    local more = release(ids_of(table.concat(given_up)))
+    local more = release(table.concat(given_up))
     if #dead == 0 then
       dead = more
     else
       for _, id in ipairs(more) do dead[#dead + 1] = id end
     end
+    window = math.min(2 * window, 64)
   end
+  for _, id in ipairs(dead) do left[#left + 1] = id end
   return left, spent
 end
 
@@ -121,27 +143,21 @@ local function doom(ids, cause)
   redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids)))
 end
 
--- Writes what release and cascade decided; left: ids that are dead and not freed. Answers the freed ids, packed.
+-- Writes what cascade decided; left: ids that are dead and not freed. Answers all freed ids, packed.
 local function finish(left, cause, by, space, capacity)
-  local packed = table.concat(freed)
-  if #entries > 0 then
-    local kept, gone = {}, {}
-    for _, id in ipairs(left) do kept[id] = true end
-    for _, id in ipairs(entries) do
-      if not kept[id] then gone[#gone + 1] = id end
-    end
-    if #gone > 0 then redis.call('HDEL', counts, unpack(gone)) end
+  if #gone > 0 then
+    redis.call('HDEL', counts, unpack(gone))
+    free(gone)
   end
-  if #freed > 0 then
-    redis.call('HDEL', values, unpack(freed))
-    if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
-    note(freed)
-    redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
-      'p', packed, 'w', about[1])
-  end
+  if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
   doom(left, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
-  return packed
+  local all = table.concat(packed)
+  if freed > 0 then
+    redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
+      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
+      'p', all, 'w', about[1])
+  end
+  return all
 end

@@ -35,22 +35,21 @@ local function shrink(id, count)
   local dead, done = {}, 0
   if e > 0 then
     local field = chunk(id, e - 1)
-    local children = ids_of(redis.call('HGET', edges, field) or '')
-    dead = release(children)
+    local list = redis.call('HGET', edges, field) or ''
+    dead = release(list)
     redis.call('HDEL', edges, field)
-    done = #children
+    done = #list / width
     cut = cut + done
     e = e - 1
   else
     for _ = 1, math.min(v, 4) do
       v = v - 1
       redis.call('HDEL', values, chunk(id, v))
+      done = done + 48 -- to give 256 KiB back takes the server as long as to cut so many edges
     end
-    done = 64
   end
   if v == 0 and e == 0 then
-    freed[#freed + 1] = id
-    entries[#entries + 1] = id
+    gone[#gone + 1] = id
   else
     redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
@@ -65,22 +64,23 @@ local function release_lease(lease, most)
   local ids = {}
   for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  return release(ids), #members, #members == most
+  return release(table.concat(ids)), #members, #members == most
 end
 
 -- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
 local function examine(ids)
-  local dead = {}
+  local dead, before = {}, spent
   local states = redis.call('HMGET', counts, unpack(ids))
   for i, id in ipairs(ids) do
-    local count = states[i]
+    -- A value that was taken back and doomed again has two hints, and is freed once.
+    local count = not is_doomed[id] and states[i]
     if count == '0' then
       dead[#dead + 1] = id
-      entries[#entries + 1] = id
       is_doomed[id] = true
     elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
-      if cut == 0 or spent + 256 <= budget then
+      if spent == before or spent + 256 <= budget then
         local more, done = shrink(id, count)
+        is_doomed[id] = true
         spent = spent + done + ROUND
         for _, other in ipairs(more) do dead[#dead + 1] = other end
       else
@@ -103,11 +103,12 @@ while spent < budget and #pending == 0 and #left == 0 do
   if cause and this ~= cause then break end
   cause = this
   local payload = string.sub(work, cause_end + 1)
-  local dead, rest
+  local dead, done
+  local rest = '' -- what stays of this work
   if kind == 'l' then
-    local done, more
+    local more
     dead, done, more = release_lease(payload, math.max(16, math.min(128, budget - spent)))
-    rest = more and payload or ''
+    if more then rest = payload end
     spent = spent + done + ROUND
   else
     -- No more than the budget is likely to last for: what was looked at in vain is looked at again.
@@ -115,18 +116,19 @@ while spent < budget and #pending == 0 and #left == 0 do
     rest = string.sub(payload, 1, -take - 1)
     local ids = ids_of(string.sub(payload, #rest + 1))
     spent = spent + #ids + ROUND
-    if rest == '' then redis.call('RPOP', doomed) else redis.call('LSET', doomed, -1, hint(kind, cause, rest)) end
-    rest = nil
     dead = examine(ids)
   end
-  if rest == '' then redis.call('RPOP', doomed) end
-  local done
+  if rest == '' then
+    redis.call('RPOP', doomed)
+  elseif rest ~= payload then
+    redis.call('LSET', doomed, -1, hint(kind, cause, rest))
+  end
   left, done = cascade(dead, budget - spent)
   spent = spent + done
 end
 
-local packed = cause and finish(left, cause, by, space, capacity) or ''
+local all = cause and finish(left, cause, by, space, capacity) or ''
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
-return {'OK', #freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
+return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and (string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED') or '', cause and string.sub(cause, 2) or '',
-  packed}
+  all}

@@ -150,6 +150,32 @@ class GraphShapesIT {
     }
 
     @Test
+    void valueThatWasDoomedTwiceReleasesItsChildrenOnce() {
+        fixture.close();
+        server.flush();
+        fixture = new GraphFixture(
+                server.uri().toString(), GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT));
+        graph = fixture.graph;
+        ValueId leaf;
+        try (GraphWriter writer = graph.writer()) {
+            leaf = writer.put(bytes("leaf"));
+            ValueId other = writer.put(bytes("other"));
+            graph.root("keep").set(leaf);
+            graph.root("keep other").set(other);
+            for (int i = 0; i < 2; i++) {
+                graph.root("main").set(writer.put(bytes("parent"), leaf));
+                graph.root("main").set(other);
+            }
+        }
+        assertThat(redis.llen(GraphFixture.key("doomed"))).isEqualTo(2);
+        assertThat(drain()).isEqualTo(1);
+        assertThat(graph.find(leaf)).contains(bytes("leaf"));
+        graph.roots().keySet().forEach(name -> graph.root(name).drop());
+        drain();
+        assertNothingLeft();
+    }
+
+    @Test
     void valueOf64Megabytes() {
         byte[] bytes = new byte[64 << 20];
         new Random(64).nextBytes(bytes);
