@@ -72,12 +72,7 @@ final class GraphLayout implements Layout.Counting {
         await(this::isEmpty);
     }
 
-    /** Drops the top and returns at once. */
-    void startDrop() {
-        root.drop();
-    }
-
-    boolean isEmpty() {
+    private boolean isEmpty() {
         return redis.hlen(VALUES) == 0;
     }
 

@@ -64,7 +64,7 @@ public final class GraphSuite implements Suite {
         try (ServerCpu cpu = new ServerCpu(server.uri())) {
             Meter meter = Meter.with(cpu);
             List<String> turns = new ArrayList<>(List.of(OURS, RAW, PEER));
-            for (int round = 0; round <= run.size(7, 5); round++) {
+            for (int round = 0; round <= run.size(7, 3); round++) {
                 for (String turn : turns) {
                     Round measured = round(server, meter, turn, tree);
                     if (round > 0) {
@@ -99,7 +99,6 @@ public final class GraphSuite implements Suite {
             if (!(layout instanceof Layout.Counting counting)) {
                 return new Round(build, bytes, build, 0);
             }
-            server.slowlog();
             try (Jedis redis = server.client()) {
                 redis.slowlogReset();
             }
@@ -123,7 +122,7 @@ public final class GraphSuite implements Suite {
     }
 
     private void pathCopies(Run run, RedisServer server) throws Exception {
-        int copies = run.size(2_000, 400);
+        int copies = run.size(2_000, 200);
         run.note(copies + " path copies: 5 new values over 45 that exist");
         Tree tree = Tree.of(6, FAN_OUT, VALUE_BYTES);
         server.flush();
@@ -139,11 +138,11 @@ public final class GraphSuite implements Suite {
             Contest.Results moved = new Contest()
                     .add(OURS, () -> meter.measure(copies, () -> ours.movePaths(copies)))
                     .add(PEER, () -> otherMeter.measure(copies, () -> peer.movePaths(copies)))
-                    .run(run.size(7, 5));
+                    .run(run.size(7, 3));
             Contest.Results put = new Contest()
                     .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies)))
                     .add(PEER, () -> otherMeter.measure(copies, () -> peer.copyPaths(copies)))
-                    .run(run.size(7, 5));
+                    .run(run.size(7, 3));
             run.row(copyRow("path copy: copies per server-CPU-second", put).goal(2));
             run.row(copyRow("path copy, root moved, old path reclaimed", moved));
         }
@@ -162,11 +161,11 @@ public final class GraphSuite implements Suite {
             Map<String, Supplier<Shapes.Shape>> all = new LinkedHashMap<>();
             all.put("tree", () -> shapes.tree(Tree.of(run.size(6, 5), FAN_OUT, VALUE_BYTES)));
             all.put("tree of ten times as many", () -> shapes.tree(Tree.of(run.size(7, 6), FAN_OUT, VALUE_BYTES)));
-            all.put("chain", () -> shapes.chain(run.size(1_000_000, 30_000)));
+            all.put("chain", () -> shapes.chain(run.size(1_000_000, 20_000)));
             all.put("one value with many children", () -> shapes.fan(run.size(200_000, 20_000)));
-            all.put("diamonds", () -> shapes.diamonds(run.size(200, 10), 200));
+            all.put("diamonds", () -> shapes.diamonds(run.size(100, 4), 200));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
-            all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 100), 300 << 10));
+            all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 50), 300 << 10));
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
                 Shapes.Seen seen = shapes.measure(shape.getValue().get());
@@ -209,7 +208,7 @@ public final class GraphSuite implements Suite {
     }
 
     private void idle(Run run, RedisServer server) throws Exception {
-        int seconds = run.size(20, 6);
+        int seconds = run.size(20, 4);
         run.note("an idle client for " + seconds + " s");
         server.flush();
         try (Holdfast holdfast = Holdfast.connect(server.uri().toString());

@@ -25,7 +25,6 @@ final class LongestCall implements AutoCloseable {
     private final Path schedule;
     private long longestMicros = FLOOR_MICROS;
     private long longestByTheWallMicros = FLOOR_MICROS;
-    private long watched;
 
     LongestCall(RedisServer server) {
         this.redis = server.client();
@@ -45,7 +44,6 @@ final class LongestCall implements AutoCloseable {
         long begin = System.nanoTime();
         action.run();
         long wall = System.nanoTime() - begin;
-        watched++;
         if (wall > TimeUnit.MICROSECONDS.toNanos(FLOOR_MICROS)) {
             look(TimeUnit.NANOSECONDS.toMicros(waitedNanos() - waited));
         }
@@ -75,7 +73,6 @@ final class LongestCall implements AutoCloseable {
     void reset() {
         longestMicros = FLOOR_MICROS;
         longestByTheWallMicros = FLOOR_MICROS;
-        watched = 0;
         redis.slowlogReset();
     }
 
@@ -86,10 +83,6 @@ final class LongestCall implements AutoCloseable {
 
     double longestByTheWallMillis() {
         return longestByTheWallMicros / 1e3;
-    }
-
-    long watched() {
-        return watched;
     }
 
     @Override

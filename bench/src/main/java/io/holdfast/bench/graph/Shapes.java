@@ -25,6 +25,8 @@ import java.util.random.RandomGenerator;
  */
 final class Shapes implements AutoCloseable {
 
+    private static final Duration IDLE = Duration.ofMillis(500);
+
     private final LongestCall calls;
     private final RedisLink link;
     private final DutyRunner duties = DutyRunner.manual(Time.system());
@@ -52,7 +54,7 @@ final class Shapes implements AutoCloseable {
     }
 
     /** The longest call while the shape was put, and while it was reclaimed, in milliseconds. */
-    record Seen(double putting, double reclaiming, double reclaimingByTheWall, long steps) {}
+    record Seen(double putting, double reclaiming, double reclaimingByTheWall) {}
 
     Seen measure(Shape shape) {
         calls.reset();
@@ -69,12 +71,11 @@ final class Shapes implements AutoCloseable {
         double putting = calls.longestMillis();
         calls.reset();
         calls.watch(() -> graph.root("main").drop());
-        long steps = 0;
-        do {
+        // Between two steps the duty leaves the server alone for a moment; when there is nothing to do, for a second.
+        while (duties.untilNext().orElse(IDLE).compareTo(IDLE) < 0) {
             calls.watch(duties::runDue);
-            steps++;
-        } while (duties.untilNext().orElse(Duration.ofSeconds(1)).isZero());
-        return new Seen(putting, calls.longestMillis(), calls.longestByTheWallMillis(), steps);
+        }
+        return new Seen(putting, calls.longestMillis(), calls.longestByTheWallMillis());
     }
 
     private static final class Slot {

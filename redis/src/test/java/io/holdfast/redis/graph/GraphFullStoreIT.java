@@ -122,11 +122,9 @@ class GraphFullStoreIT {
             assertThat(snapshot.get(second)).isEqualTo(bytes("second"));
             assertThat(graph.find(first)).isEmpty();
         }
-        try (Hold ignored = graph.hold(second, Duration.ofMinutes(1))) {
-            throw new AssertionError("a value that nobody holds was held");
-        } catch (HoldfastException e) {
-            assertThat(e.category()).isEqualTo(Category.GONE);
-        }
+        HoldfastException gone =
+                catchThrowableOfType(HoldfastException.class, () -> graph.hold(second, Duration.ofMinutes(1)));
+        assertThat(gone.category()).isEqualTo(Category.GONE);
         writer.close();
         server.maxmemory("0"); // only so that the test can move the deadlines
         GraphFixture.lapseAll(redis);
