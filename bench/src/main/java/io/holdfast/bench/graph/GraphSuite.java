@@ -159,16 +159,16 @@ public final class GraphSuite implements Suite {
         try (LongestCall calls = new LongestCall(server);
                 Shapes shapes = new Shapes(server, calls)) {
             Map<String, Supplier<Shapes.Shape>> all = new LinkedHashMap<>();
-            all.put("tree", () -> shapes.tree(Tree.of(run.size(6, 5), FAN_OUT, VALUE_BYTES)));
-            all.put("tree of ten times as many", () -> shapes.tree(Tree.of(run.size(7, 6), FAN_OUT, VALUE_BYTES)));
-            all.put("chain", () -> shapes.chain(run.size(1_000_000, 20_000)));
-            all.put("one value with many children", () -> shapes.fan(run.size(200_000, 20_000)));
-            all.put("diamonds", () -> shapes.diamonds(run.size(100, 4), 200));
+            all.put("tree", () -> shapes.tree(Tree.of(run.size(6, 4), FAN_OUT, VALUE_BYTES)));
+            all.put("tree of ten times as many", () -> shapes.tree(Tree.of(run.size(7, 5), FAN_OUT, VALUE_BYTES)));
+            all.put("chain", () -> shapes.chain(run.size(1_000_000, 5_000)));
+            all.put("one value with many children", () -> shapes.fan(run.size(200_000, 5_000)));
+            all.put("diamonds", () -> shapes.diamonds(run.size(50, 3), 200));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
-            all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 50), 300 << 10));
+            all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 20), 300 << 10));
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
-                Shapes.Seen seen = shapes.measure(shape.getValue().get());
+                Shapes.Seen seen = median(shapes, shape.getValue().get());
                 run.row(Row.reported("longest step: " + shape.getKey(), "ms", Direction.LOWER, seen.reclaiming())
                         .goal(2));
                 run.row(Row.reported(
@@ -181,6 +181,21 @@ public final class GraphSuite implements Suite {
                         .goal(2));
             }
         }
+    }
+
+    /** A machine that takes the server's core away in the middle of a call spoils one round, not the figure. */
+    private static Shapes.Seen median(Shapes shapes, Shapes.Shape shape) {
+        List<Shapes.Seen> rounds = new ArrayList<>();
+        for (int round = 0; round < 3; round++) {
+            rounds.add(shapes.measure(shape));
+        }
+        return new Shapes.Seen(
+                Contest.median(rounds.stream().mapToDouble(Shapes.Seen::putting).toArray()),
+                Contest.median(
+                        rounds.stream().mapToDouble(Shapes.Seen::reclaiming).toArray()),
+                Contest.median(rounds.stream()
+                        .mapToDouble(Shapes.Seen::reclaimingByTheWall)
+                        .toArray()));
     }
 
     private void pings(Run run, RedisServer server) throws Exception {
