@@ -58,7 +58,7 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
                 tops.add(id);
                 holds++;
             }
-            if (holds != 1) {
+            if (holds != 1 || !value.isSmall()) {
                 shared.put(id, holds);
             }
             values.add(id.raw());
@@ -75,7 +75,7 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
                 pack(shared.keySet()),
                 words(shared.values()),
                 pack(adopted.keySet()),
-                words(adopted.values()),
+                adopted.values().stream().allMatch(more -> more == 1) ? new byte[0] : words(adopted.values()),
                 pack(handed),
                 pack(tops),
                 pack(back.keySet()),

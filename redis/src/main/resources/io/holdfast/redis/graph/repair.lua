@@ -29,7 +29,7 @@ local cause = 'M' .. string.sub(evidence, 1, 200)
 
 if fix == 'count' then
   if not there then return {'CHANGED'} end
-  if fixed == '1' then redis.call('HDEL', counts, id) else redis.call('HSET', counts, id, fixed) end
+  redis.call('HSET', counts, id, fixed)
 elseif fix == 'doom' then
   if not there then return {'CHANGED'} end
   redis.call('HSET', counts, id, fixed)
@@ -40,10 +40,9 @@ elseif fix == 'uncount' then
 elseif fix == 'unedge' then
   local list = redis.call('HGET', edges, field)
   if there or not list then return {'CHANGED'} end
-  local order, drop = {}, {}
-  tally(list, order, drop)
+  cut = #list / width
   redis.call('HDEL', edges, field)
-  finish(release(order, drop), cause, by, space, capacity)
+  finish(release(list), cause, by, space, capacity)
 elseif fix == 'unchunk' then
   if there then return {'CHANGED'} end
   redis.call('HINCRBY', meta, 'chunks', -redis.call('HDEL', values, field))
