@@ -6,6 +6,7 @@ import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.testkit.ChildJvm;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.java_websocket.WebSocket;
@@ -31,7 +32,7 @@ public final class OverlayServer extends WebSocketServer {
     private final Sessions overlays;
 
     private OverlayServer(Sessions overlays) {
-        super(new InetSocketAddress("127.0.0.1", 0));
+        super(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         this.overlays = overlays;
         setReuseAddr(true);
     }
