@@ -18,6 +18,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -83,9 +84,13 @@ public final class Holdfast implements AutoCloseable {
         client.notices().add(listener);
     }
 
-    /** The named value graph; made if there is none. The same object for every call with the same name. */
+    /**
+     * The named value graph; made if there is none. The same object for every call with the same name, until this process
+     * destroys the graph.
+     */
     public ValueGraph graph(String name) {
-        return graphs.computeIfAbsent(name, it -> ValueGraph.open(client, it, null));
+        return Objects.requireNonNull(graphs.compute(
+                name, (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, null) : known));
     }
 
     /** Who this process is to the others: its name and its present life. */

@@ -113,7 +113,7 @@ if #shared > 0 then
     set[#set + 1] = digits(first[i])
   end
 end
-if about[5] == 'on' then
+if noting then
   local touched = {}
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end

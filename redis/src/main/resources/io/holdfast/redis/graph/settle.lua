@@ -6,6 +6,14 @@ local gone_counts = {} -- those of them that have an entry in counts
 local gone_edges = {}  -- those of them that have children
 local pending = {}    -- large values that must be freed chunk by chunk, for the work list
 local cut = 0         -- edges removed
+local chunks_gone = 0 -- chunks of large values removed from values
+local large_gone = 0  -- large values freed
+
+-- A cause begins with the letter of its reason.
+local reasons = {R = 'RELEASED', L = 'LAPSED', M = 'REPAIRED'}
+local function reason(cause)
+  return reasons[string.sub(cause, 1, 1)]
+end
 
 -- Takes drop[id] holds from each id of order. Answers the ids that nobody holds now; large ones go to pending.
 local function release(order, drop)
@@ -139,12 +147,16 @@ local function finish(left, cause, by, space, capacity)
     redis.call('HDEL', counts, unpack(gone_counts, at, math.min(at + 1999, #gone_counts)))
   end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
+  if chunks_gone > 0 then redis.call('HINCRBY', meta, 'chunks', digits(-chunks_gone)) end
+  if large_gone > 0 then redis.call('HINCRBY', meta, 'large', digits(-large_gone)) end
+  note(left)
+  note(pending)
   doom(left, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
   if #freed > 0 then
     note(freed)
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
+      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by,
       'p', table.concat(freed), 'w', about[1])
   end
 end

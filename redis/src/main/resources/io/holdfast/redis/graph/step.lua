@@ -17,6 +17,7 @@ end
 
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 32)) do
   local it = read_lease(lease)
+  note({lease})
   redis.call('ZREM', leases, lease)
   redis.call('HDEL', info, lease)
   if it and it.state == 'a' then
@@ -43,13 +44,14 @@ local function shrink(id, count)
   else
     for _ = 1, math.min(v, 4) do
       v = v - 1
-      redis.call('HDEL', values, chunk(id, v))
+      chunks_gone = chunks_gone + redis.call('HDEL', values, chunk(id, v))
     end
     done = 64
   end
   if v == 0 and e == 0 then
     freed[#freed + 1] = id
     gone_counts[#gone_counts + 1] = id
+    large_gone = large_gone + 1
   else
     redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
@@ -60,6 +62,7 @@ end
 -- Releases some of what a dead lease held; puts itself back on the work list if there is more.
 local function release_lease(lease, cause, most)
   local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, most)
+  note({lease})
   if #members == 0 then return {}, 0 end
   local order, drop = {}, {}
   for i, member in ipairs(members) do
@@ -116,5 +119,5 @@ end
 if cause then finish(left, cause, by, space, capacity) end
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 return {'OK', #freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
-  cause and (string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED') or '', cause and string.sub(cause, 2) or '',
+  cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
   table.concat(freed)}
