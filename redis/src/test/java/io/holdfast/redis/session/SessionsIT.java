@@ -440,7 +440,7 @@ class SessionsIT {
         assertThat(a.lost).isEmpty();
     }
 
-    static long acquireAndRelease(Actor actor, String id) {
+    private static long acquireAndRelease(Actor actor, String id) {
         try (SessionHold hold = actor.sessions.acquire(id)) {
             return hold.epoch();
         }

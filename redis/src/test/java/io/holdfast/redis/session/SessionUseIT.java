@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.Jedis;
 
-/** What users do with sessions: clients, data, idle mode, handlers, and nonsense. */
-class SessionsUseIT {
+/** Clients, data, idle mode, handlers, and nonsense. */
+class SessionUseIT {
 
     @RegisterExtension
     static final SharedRedis redis = SharedRedis.plain();
@@ -127,7 +127,7 @@ class SessionsUseIT {
     @Test
     void theEndOfASessionIsInTheLedger() {
         Actor a = stage.actor("a");
-        SessionsIT.acquireAndRelease(a, "x");
+        acquireAndRelease(a, "x");
         stage.pass(Stage.GRACE.plus(POLL));
         assertThat(a.sessions.view().ledger("x").find(new ThingId(ThingId.Kind.SESSION, Stage.SET, "x")))
                 .hasValueSatisfying(gone -> {
@@ -142,7 +142,7 @@ class SessionsUseIT {
     @Test
     void handlerThatFailsIsTriedAgainAndBecomesADeadLetterThatCanBeRetried() {
         Actor a = stage.actor("a", builder -> builder.set(SessionSettings.ATTEMPTS, 3));
-        long epoch = SessionsIT.acquireAndRelease(a, "x");
+        long epoch = acquireAndRelease(a, "x");
         int[] attempts = new int[1];
         a.handler = claim -> {
             attempts[0]++;
@@ -165,7 +165,7 @@ class SessionsUseIT {
     @Test
     void targetThatIsDownDoesNotCountAsAnAttempt() {
         Actor a = stage.actor("a", builder -> builder.set(SessionSettings.ATTEMPTS, 2));
-        SessionsIT.acquireAndRelease(a, "x");
+        acquireAndRelease(a, "x");
         int[] tried = new int[1];
         a.handler = claim -> {
             tried[0]++;
@@ -188,7 +188,7 @@ class SessionsUseIT {
                         .set(SessionSettings.HANDLER_LIMIT, Duration.ofSeconds(10)));
         Actor b = stage.actor("b");
         b.stalled = true;
-        SessionsIT.acquireAndRelease(stuck, "x");
+        acquireAndRelease(stuck, "x");
         stage.pass(Stage.GRACE.plus(POLL));
         b.stalled = false;
         stage.pass(Duration.ofSeconds(8));
@@ -252,7 +252,7 @@ class SessionsUseIT {
         Actor a = stage.actor("a");
         for (String id :
                 List.of("E", "W", "=", ",a#0123456789abcdef", "x\ny", "ünïcødé ☃", "{session:rooms:0}:due", "0")) {
-            long epoch = SessionsIT.acquireAndRelease(a, id);
+            long epoch = acquireAndRelease(a, id);
             assertThat(a.sessions.view().show(id))
                     .singleElement()
                     .satisfies(life -> assertThat(life.epoch()).isEqualTo(epoch));
@@ -271,5 +271,11 @@ class SessionsUseIT {
         stage.pass(POLL);
         assertThat(a.closedIds()).containsExactly("x");
         assertThatThrownBy(() -> a.sessions.view().close("x")).hasMessageContaining("no open session 'x'");
+    }
+
+    private static long acquireAndRelease(Actor actor, String id) {
+        try (SessionHold hold = actor.sessions.acquire(id)) {
+            return hold.epoch();
+        }
     }
 }
