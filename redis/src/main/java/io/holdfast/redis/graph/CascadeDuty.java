@@ -80,7 +80,7 @@ final class CascadeDuty implements Duty {
         }
         Duration took = Duration.ofNanos(time.nanoTime() - begin);
         tell(stepped);
-        if (stepped.pending() > 0 && !stepped.quiet()) {
+        if (stepped.hasMore()) {
             return Step.restFor(stepped.freed(), took.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : took);
         }
         Duration next = stepped.nextMillis() < 0 ? LONGEST : Duration.ofMillis(stepped.nextMillis() + 1);

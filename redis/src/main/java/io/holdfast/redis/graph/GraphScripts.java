@@ -208,7 +208,13 @@ final class GraphScripts {
             long nextMillis,
             String reason,
             String cause,
-            byte[] packed) {}
+            byte[] packed) {
+
+        /** Whether the next step has something to do now: work that is left, or more leases past their deadline. */
+        boolean hasMore() {
+            return !quiet && (pending > 0 || nextMillis == 0);
+        }
+    }
 
     Stepped step() {
         Reply reply = call(STEP, by, space(), budget, capacity);

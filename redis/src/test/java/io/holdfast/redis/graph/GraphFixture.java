@@ -52,7 +52,7 @@ final class GraphFixture implements AutoCloseable {
         for (int steps = 0; steps < 1_000_000; steps++) {
             GraphScripts.Stepped stepped = graph.scripts().step();
             freed += stepped.freed();
-            if (stepped.pending() == 0 || stepped.quiet()) {
+            if (!stepped.hasMore()) {
                 return freed;
             }
         }

@@ -118,6 +118,18 @@ class ValueGraphIT {
     }
 
     @Test
+    void manyLeasesThatLapseAtOnceAreReclaimedWithoutAPause() {
+        for (int i = 0; i < 100; i++) {
+            GraphWriter writer = graph.writer();
+            writer.put(bytes("of writer " + i));
+            writer.flush();
+        }
+        GraphFixture.lapseAll(redis);
+        assertThat(fixture.drain()).isEqualTo(100);
+        assertNothingLeft();
+    }
+
+    @Test
     void closingAWriterReleasesWhatNothingElseHolds() {
         ValueId kept;
         try (GraphWriter writer = graph.writer()) {
