@@ -7,8 +7,11 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
+import io.holdfast.bench.graph.GraphSuite;
 import io.holdfast.bench.link.LinkSuite;
+import io.holdfast.bench.sessions.SessionsSuite;
 import io.holdfast.bench.slab.SlabSuite;
+import io.holdfast.bench.sweep.SweepSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,7 +38,8 @@ import picocli.CommandLine.Parameters;
 public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
-    static final List<Suite> SUITES = List.of(new LinkSuite(), new SlabSuite());
+    static final List<Suite> SUITES =
+            List.of(new LinkSuite(), new SlabSuite(), new SweepSuite(), new SessionsSuite(), new GraphSuite());
 
     static final class Names implements Iterable<String> {
         @Override

@@ -3,6 +3,8 @@ package io.holdfast.redis.graph;
 import io.holdfast.Duty;
 import io.holdfast.DutyRunner;
 import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.ReclaimReason;
 import io.holdfast.Reclaimed;
 import io.holdfast.ThingId;
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. There is
- * more to do: again at once. Nothing to do: sleep until the next lease lapses, but not longer than 5 s, since other
+ * more to do: again after as long as the last step took, so that the server has half of its time for others. Nothing to do: sleep until the next lease lapses, but not longer than 5 s, since other
  * clients may have taken leases that this one does not know of, and not shorter than a second, so that an idle client
  * costs the server no more than a call a second. What this client does itself wakes the duty earlier.
  */
@@ -23,6 +25,7 @@ final class CascadeDuty implements Duty {
 
     private static final Duration LONGEST = Duration.ofSeconds(5);
     private static final Duration SHORTEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(10);
 
     private final String graph;
     private final int width;
@@ -65,10 +68,20 @@ final class CascadeDuty implements Duty {
 
     @Override
     public Step step() {
-        Stepped stepped = scripts.step();
+        long begin = time.nanoTime();
+        Stepped stepped;
+        try {
+            stepped = scripts.step();
+        } catch (HoldfastException e) {
+            if (e.category() != Category.GONE) {
+                throw e;
+            }
+            return Step.restFor(0, LONGEST); // the graph was destroyed by somebody
+        }
+        Duration took = Duration.ofNanos(time.nanoTime() - begin);
         tell(stepped);
         if (stepped.pending() > 0 && !stepped.quiet()) {
-            return Step.again(stepped.freed());
+            return Step.restFor(stepped.freed(), took.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : took);
         }
         Duration next = stepped.nextMillis() < 0 ? LONGEST : Duration.ofMillis(stepped.nextMillis() + 1);
         next = next.compareTo(LONGEST) > 0 ? LONGEST : next;

@@ -31,16 +31,31 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GraphWriter implements AutoCloseable {
 
-    static final int BATCH_VALUES = 256;
+    /** What one call may put, so that it keeps the server no longer than a step: entries of all hashes, bytes, edges. */
+    static final int BATCH_ENTRIES = 320;
+
     static final int BATCH_BYTES = 256 << 10;
-    static final int BATCH_EDGES = 512;
+    static final int BATCH_EDGES = 384;
     /** More children than this, or more bytes than {@link #BATCH_BYTES}, and a value is written in chunks. */
     static final int CHUNK_EDGES = 256;
+    /** No script fetches larger values to see whether they are there. */
+    static final int SMALL_BYTES = 1 << 10;
 
     private static final int TRIES = 50;
 
     /** A value that waits for its batch. */
-    record Pending(byte[] bytes, List<ValueId> children) {}
+    record Pending(byte[] bytes, List<ValueId> children) {
+
+        /** Small values without children need no entry in counts: a script may fetch them to see whether they are there. */
+        boolean isSmall() {
+            return bytes.length <= SMALL_BYTES && children.isEmpty();
+        }
+
+        /** In values, in edges, in counts. */
+        int entries() {
+            return 1 + (children.isEmpty() ? 0 : 1) + (isSmall() ? 0 : 1);
+        }
+    }
 
     private final ValueGraph graph;
     private final GraphLease lease;
@@ -49,6 +64,7 @@ public final class GraphWriter implements AutoCloseable {
     /** What the lease holds. */
     private final Set<ValueId> mine = new HashSet<>();
 
+    private int batchEntries;
     private int batchBytes;
     private int batchEdges;
     private long sequence;
@@ -87,12 +103,14 @@ public final class GraphWriter implements AutoCloseable {
                 putLarge(id, value, checked);
                 return id;
             }
-            if (batch.size() == BATCH_VALUES
+            Pending pending = new Pending(value.clone(), checked);
+            if (batchEntries + pending.entries() > BATCH_ENTRIES
                     || batchBytes + value.length > BATCH_BYTES
                     || batchEdges + checked.size() > BATCH_EDGES) {
                 sendBatch();
             }
-            batch.put(id, new Pending(value.clone(), checked));
+            batch.put(id, pending);
+            batchEntries += pending.entries();
             batchBytes += value.length;
             batchEdges += checked.size();
             return id;
@@ -158,6 +176,7 @@ public final class GraphWriter implements AutoCloseable {
                     mine.addAll(request.tops());
                     request.handed().forEach(mine::remove);
                     batch.clear();
+                    batchEntries = 0;
                     batchBytes = 0;
                     batchEdges = 0;
                 }

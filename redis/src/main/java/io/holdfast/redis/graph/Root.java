@@ -23,6 +23,8 @@ public final class Root {
 
     private final ValueGraph graph;
     private final String name;
+    /** What this object last knew of the root. If that is out of date, the server says so and what is true. */
+    private volatile @Nullable State last;
 
     Root(ValueGraph graph, String name) {
         this.graph = graph;
@@ -74,7 +76,8 @@ public final class Root {
     /** Names a value, whatever the root named before. */
     public void set(ValueId target) {
         graph.beforeUse(target);
-        State seen = read();
+        State known = last;
+        State seen = known == null ? read() : known;
         for (int attempt = 0; attempt < TRIES; attempt++) {
             RootAnswer answer = change(seen, target, newOperation());
             if (!answer.status().equals("CHANGED")) {
@@ -144,6 +147,7 @@ public final class Root {
             got = graph.scripts().root(name, seen.version(), seen.floor(), target.raw(), operation, null);
         }
         if (got.status().equals("OK")) {
+            last = seen(got);
             graph.wake();
         }
         return got;

@@ -7,6 +7,7 @@
 local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
+--@include alive.lua
 
 local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
@@ -34,14 +35,9 @@ local adopted = ids_of(ARGV[8])
 if #adopted > 0 then
   local more = {}
   for word in string.gmatch(ARGV[9], '%d+') do more[#more + 1] = tonumber(word) end
-  local states = redis.call('HMGET', counts, unpack(adopted))
+  local numbers, shapes = look_up(adopted)
   for i, child in ipairs(adopted) do
-    local n, shape = 1, ''
-    if states[i] then
-      n, shape = holds(states[i])
-    elseif redis.call('HEXISTS', values, child) == 0 then
-      n = nil
-    end
+    local n, shape = numbers[i], shapes[i]
     if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', child} end
     if more[i] > 0 then
       set[#set + 1] = child
@@ -59,20 +55,25 @@ end
 
 note({id})
 note(adopted)
+if not state then redis.call('HINCRBY', meta, 'large', 1) end
 if part == 's' then
   redis.call('HSET', counts, id, '1|' .. v .. ',' .. e)
 else
   if part == 'v' then
-    redis.call('HSET', values, chunk(id, index), ARGV[7])
+    redis.call('HINCRBY', meta, 'chunks', redis.call('HSET', values, chunk(id, index), ARGV[7]))
     v = math.max(v, index + 1)
   else
     redis.call('HSET', edges, chunk(id, index), ARGV[7])
     redis.call('HINCRBY', meta, 'edges', digits(#ARGV[7] / width))
     e = math.max(e, index + 1)
-    if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+    if #set > 0 then
+      redis.call('HSET', counts, unpack(set))
+      widen(counts)
+    end
     if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
   end
   redis.call('HSET', counts, id, 'b|' .. v .. ',' .. e .. '|' .. lease)
+  widen(counts)
   redis.call('ZADD', held, 0, lease .. id)
 end
 writer.sequence = sequence

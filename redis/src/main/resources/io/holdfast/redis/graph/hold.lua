@@ -31,8 +31,9 @@ if kind ~= 'w' then
     n = nil
   end
   if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
-  note({target})
+  note({target, lease})
   redis.call('HSET', counts, target, digits(n + 1) .. shape)
+  widen(counts)
   redis.call('ZADD', held, 0, lease .. target)
 end
 if length > tonumber(about[4]) then redis.call('HSET', meta, 'longest', ARGV[3]) end

@@ -2,8 +2,8 @@
 -- Puts a batch of new values, all or none. What the client can count it has counted: the holds that values of the
 -- batch have on each other. Left to the server: whether the children that are not in the batch are alive.
 --   fresh    how many of the batch's values are new
---   shared   new values whose first count is not 1, as packed ids, with the counts in shared-counts
---   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts
+--   shared   new values that need an entry in counts, as packed ids, with the entries in shared-counts
+--   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts (none: one each)
 --   handed   children outside the batch that this writer held and now hands over to a parent, packed
 --   tops     new values that no value of the batch holds: the writer holds them, packed
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
@@ -15,6 +15,7 @@
 local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
+--@include alive.lua
 
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
@@ -42,17 +43,18 @@ local set = {}
 local adopted = ids_of(ARGV[7])
 if #adopted > 0 then
   local more = numbers_of(ARGV[8])
-  local states = redis.call('HMGET', counts, unpack(adopted))
+  local numbers, shapes = look_up(adopted)
+  local raised = {} -- n -> the text of n + 1: most children are held a few times
   for i, id in ipairs(adopted) do
-    local n, shape = 1, ''
-    if states[i] then
-      n, shape = holds(states[i])
-    elseif redis.call('HEXISTS', values, id) == 0 then
-      n = nil
-    end
+    local n, shape = numbers[i], shapes[i]
     if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', id} end
-    set[#set + 1] = id
-    set[#set + 1] = digits(n + more[i]) .. shape
+    local state = shape == '' and not more[i] and raised[n]
+    if not state then
+      state = n + (more[i] or 1) .. shape
+      if shape == '' and not more[i] then raised[n] = state end
+    end
+    set[2 * i - 1] = id
+    set[2 * i] = state
   end
 end
 local handed = members(ids_of(ARGV[9]))
@@ -70,7 +72,7 @@ if #back > 0 or width == 32 then
   local mine = {}
   for i = 1, fresh do mine[i] = ARGV[13 + 2 * i] end
   for _, id in ipairs(back) do mine[#mine + 1] = id end
-  local states = redis.call('HMGET', counts, unpack(mine))
+  local numbers, shapes = look_up(mine)
   local wrong = {}
   local more = numbers_of(ARGV[12])
   local already = ids_of(ARGV[13])
@@ -81,13 +83,8 @@ if #back > 0 or width == 32 then
     end
   end
   for i, id in ipairs(mine) do
-    local n, shape
-    if states[i] then
-      n, shape = holds(states[i])
-      if not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
-    elseif redis.call('HEXISTS', values, id) == 1 then
-      n, shape = 1, ''
-    end
+    local n, shape = numbers[i], shapes[i]
+    if shape and not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
     if (n ~= nil) ~= (i > fresh) then
       wrong[#wrong + 1] = id
     elseif n then
@@ -107,13 +104,14 @@ end
 -- Now everything is written.
 local shared = ids_of(ARGV[5])
 if #shared > 0 then
-  local first = numbers_of(ARGV[6])
-  for i, id in ipairs(shared) do
-    set[#set + 1] = id
-    set[#set + 1] = digits(first[i])
+  local n = #set
+  for word in string.gmatch(ARGV[6], '%d+') do
+    set[n + 2] = word
+    n = n + 2
   end
+  for i, id in ipairs(shared) do set[n - 2 * (#shared - i) - 1] = id end
 end
-if about[5] == 'on' then
+if noting then
   local touched = {}
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end
@@ -126,7 +124,10 @@ if #ARGV > pairs_end then
   redis.call('HSET', edges, unpack(ARGV, pairs_end + 1))
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
-if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+if #set > 0 then
+  redis.call('HSET', counts, unpack(set))
+  widen(counts)
+end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
@@ -137,6 +138,10 @@ if #tops > 0 then
     add[2 * i] = member
   end
   redis.call('ZADD', held, unpack(add))
+end
+if sequence == 1 then
+  widen(values)
+  widen(edges)
 end
 writer.sequence = sequence
 writer.reply = 'OK'

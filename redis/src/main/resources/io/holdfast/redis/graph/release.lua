@@ -12,6 +12,7 @@ local lease, by, space, budget, capacity = ARGV[1], ARGV[2], ARGV[3], tonumber(A
 local it = read_lease(lease)
 if not it then return {'LAPSED'} end
 if it.state ~= 'a' then return {'OK'} end
+note({lease})
 it.state = 'r'
 write_lease(lease, it)
 local cause = 'Rreleased by ' .. it.holder
@@ -20,13 +21,10 @@ local members =
 if #members == budget then
   redis.call('RPUSH', doomed, hint('l', cause, lease))
 elseif #members > 0 then
-  local order, drop = {}, {}
-  for i, member in ipairs(members) do
-    order[i] = string.sub(member, #lease + 1)
-    drop[order[i]] = 1
-  end
+  local ids = {}
+  for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  finish(release(order, drop), cause, by, space, capacity)
+  finish(release(table.concat(ids)), cause, by, space, capacity)
 end
 redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'LEASE', 's', space, 'r', 'RELEASED',
   'e', 'closed by its holder', 'b', by, 'i', #it.holder .. ':' .. it.holder)

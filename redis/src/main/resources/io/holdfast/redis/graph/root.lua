@@ -23,7 +23,7 @@ if target == '' then
   if not root then return {'NOROOT', '0', '', dropped} end
   redis.call('HDEL', roots, name)
   redis.call('HSET', meta, 'dropped', next_version)
-  finish(release({old}, {[old] = 1}), 'Rroot ' .. name .. ' dropped', by, space, capacity)
+  finish(release(old), 'Rroot ' .. name .. ' dropped', by, space, capacity)
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'RELEASED',
     'e', 'dropped at version ' .. version, 'b', by, 'i', #name .. ':' .. name)
   return {'OK', '0', '', next_version}
@@ -42,7 +42,8 @@ note({target})
 -- A writer that held the target hands its hold over; otherwise the root's is one more.
 if lease == '' or redis.call('ZREM', held, lease .. target) == 0 then
   redis.call('HSET', counts, target, digits(n + 1) .. shape)
+  widen(counts)
 end
 redis.call('HSET', roots, name, next_version .. ';' .. operation .. ';' .. target)
-if root then finish(release({old}, {[old] = 1}), 'Rroot ' .. name .. ' moved on', by, space, capacity) end
+if root then finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) end
 return {'OK', next_version, target, dropped}

@@ -1,110 +1,131 @@
 -- Gives up holds and frees what nobody holds any longer.
 -- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua gives.
+--
+-- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
+-- more is charged more, so that a step takes no longer in a chain than in a tree.
 
-local freed = {}      -- ids freed in this call
-local gone_counts = {} -- those of them that have an entry in counts
-local gone_edges = {}  -- those of them that have children
-local pending = {}    -- large values that must be freed chunk by chunk, for the work list
-local cut = 0         -- edges removed
+local freed = 0        -- values freed in this call
+local packed = {}      -- their ids, in packed pieces
+local gone = {}        -- those of them that have an entry in counts, and children maybe
+local gone_edges = {}  -- those that have children
+local is_doomed = {}   -- id -> true: dead ids whose entry says so already
+local pending = {}     -- large values that must be freed chunk by chunk, for the work list
+local cut = 0          -- edges removed
+local chunks_gone = 0  -- chunks of large values removed from values
+local large_gone = 0   -- large values freed
+local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
 
--- Takes drop[id] holds from each id of order. Answers the ids that nobody holds now; large ones go to pending.
-local function release(order, drop)
-  local zero = {}
-  if #order == 0 then return zero end
-  note(order)
-  local set = {}
-  local states = redis.call('HMGET', counts, unpack(order))
-  for i, id in ipairs(order) do
-    local count = states[i]
-    if not count then
-      -- Held once: the common case, and there is nothing to write.
-      if drop[id] == 1 then
-        zero[#zero + 1] = id
-      else
-        redis.call('HINCRBY', meta, 'miscounts', 1)
-      end
+-- A cause begins with the letter of its reason.
+local reasons = {R = 'RELEASED', L = 'LAPSED', M = 'REPAIRED'}
+local function reason(cause)
+  return reasons[string.sub(cause, 1, 1)]
+end
+
+local function free(ids, as_text)
+  note(ids)
+  redis.call('HDEL', values, unpack(ids))
+  freed = freed + #ids
+  packed[#packed + 1] = as_text or table.concat(ids)
+end
+
+-- Takes times[id] holds from each id, which has the entry entry_of[id]. Answers those that nobody holds now; large ones
+-- go to pending.
+local function count_down(ids, times, entry_of)
+  local zero, set = {}, {}
+  for _, id in ipairs(ids) do
+    local count = entry_of[id]
+    local held, shape = holds(count)
+    local left = held and held - times[id]
+    local state
+    if not held and shape == 'b' then
+      state = 'd' .. string.match(count, '^b(|%d+,%d+)')
+      pending[#pending + 1] = id
+    elseif not held or left < 0 then
+      -- More was given up than was held. Free nothing on such evidence; verify tells the whole story.
+      redis.call('HINCRBY', meta, 'miscounts', 1)
+    elseif left > 0 then
+      state = left .. shape
+    elseif shape == '' then
+      zero[#zero + 1] = id
     else
-      local n, shape = holds(count)
-      local left = n and n - drop[id]
-      if not n and shape == 'b' then
-        set[#set + 1] = id
-        set[#set + 1] = 'd' .. string.match(count, '^b(|%d+,%d+)')
-        pending[#pending + 1] = id
-      elseif not n or left < 0 then
-        -- More was given up than was held. Free nothing on such evidence; verify tells the whole story.
-        redis.call('HINCRBY', meta, 'miscounts', 1)
-      elseif left > 0 then
-        set[#set + 1] = id
-        set[#set + 1] = digits(left) .. shape
-      elseif shape == '' then
-        zero[#zero + 1] = id
-        gone_counts[#gone_counts + 1] = id
-      else
-        set[#set + 1] = id
-        set[#set + 1] = '0' .. shape
-        pending[#pending + 1] = id
-      end
+      state = '0' .. shape
+      pending[#pending + 1] = id
+    end
+    if state then
+      set[#set + 1] = id
+      set[#set + 1] = state
     end
   end
+  note(ids)
   if #set > 0 then redis.call('HSET', counts, unpack(set)) end
   return zero
 end
 
--- Adds the children of a packed list, which is about to go, to a tally.
-local function tally(list, order, drop)
-  cut = cut + #list / width
-  for at = 1, #list, width do
-    local child = string.sub(list, at, at + width - 1)
-    local times = drop[child]
-    if times then
-      drop[child] = times + 1
+-- Takes a hold from each id of a packed list, as often as it is in it. What has no entry was held once and has no
+-- children: it is freed, the common case, and cheap. Answers the others that nobody holds now.
+local function release(list)
+  if list == '' then return {} end
+  local ids = ids_of(list)
+  local states = redis.call('HMGET', counts, unpack(ids))
+  local first = 1
+  while first <= #ids and not states[first] do first = first + 1 end
+  if first > #ids then
+    free(ids, list)
+    return {}
+  end
+  local childless, others, times, entry_of = {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local count = states[i]
+    if not count then
+      childless[#childless + 1] = id
+    elseif times[id] then
+      times[id] = times[id] + 1
     else
-      drop[child] = 1
-      order[#order + 1] = child
+      others[#others + 1] = id
+      times[id], entry_of[id] = 1, count
     end
   end
+  if #childless > 0 then free(childless) end
+  return count_down(others, times, entry_of)
 end
 
--- Frees dead ids and, within a budget of edges, what only they held. Answers the ids left over and the edges done.
+-- Frees dead ids, the last ones first, and what only they held. Answers the ids left over and the units spent: within
+-- the budget, but for a first value that alone is over it.
 local function cascade(dead, budget)
-  local done = 0
-  while #dead > 0 do
-    local batch = {}
-    for i = 1, math.min(#dead, 64) do
-      batch[i] = dead[#dead]
-      dead[#dead] = nil
-    end
-    local lists = redis.call('HMGET', edges, unpack(batch))
-    local order, drop, left = {}, {}, {}
-    for i, id in ipairs(batch) do
-      local list = lists[i]
-      if not list then
-        freed[#freed + 1] = id
-      elseif done < budget then
-        freed[#freed + 1] = id
-        gone_edges[#gone_edges + 1] = id
-        done = done + #list / width
-        tally(list, order, drop)
-      else
+  local left, spent = {}, 0
+  local window = 16 -- lists fetched at once: they may be long, and what the budget does not last for is fetched in vain
+  while #dead > 0 and #left == 0 do
+    local last = #dead
+    local first = math.max(1, last - window + 1)
+    local lists = redis.call('HMGET', edges, unpack(dead, first, last))
+    local given_up = {}
+    spent = spent + ROUND
+    for i = last, first, -1 do
+      local id, list = dead[i], lists[i - first + 1]
+      dead[i] = nil
+      local children = list and #list / width or 0
+      if #left > 0 or (cut > 0 and spent + children > budget) then
         left[#left + 1] = id
-      end
-    end
-    for _, id in ipairs(release(order, drop)) do dead[#dead + 1] = id end
-    if #left > 0 then
-      -- Out of budget: of what is still dead only the childless are freed, the rest is left over.
-      if #dead > 0 then
-        for at = 1, #dead, 64 do
-          local last = math.min(at + 63, #dead)
-          local more = redis.call('HMGET', edges, unpack(dead, at, last))
-          for i = at, last do
-            if more[i - at + 1] then left[#left + 1] = dead[i] else freed[#freed + 1] = dead[i] end
-          end
+      else
+        gone[#gone + 1] = id
+        spent = spent + children + 2
+        if list then
+          cut = cut + children
+          gone_edges[#gone_edges + 1] = id
+          given_up[#given_up + 1] = list
         end
       end
-      return left, done
     end
+    local more = release(table.concat(given_up))
+    if #dead == 0 then
+      dead = more
+    else
+      for _, id in ipairs(more) do dead[#dead + 1] = id end
+    end
+    window = math.min(2 * window, 64)
   end
-  return {}, done
+  for _, id in ipairs(dead) do left[#left + 1] = id end
+  return left, spent
 end
 
 -- One element of the work list: kind (v: values, l: a lease), cause, then packed ids or the lease.
@@ -114,37 +135,41 @@ end
 
 -- Leaves ids for a later step: their count says doomed, the work list says where they are and why.
 local function doom(ids, cause)
-  for at = 1, #ids, 256 do
-    local last = math.min(at + 255, #ids)
-    local set = {}
-    for i = at, last do
-      set[#set + 1] = ids[i]
-      set[#set + 1] = '0'
+  if #ids == 0 then return end
+  local set, n = {}, 0
+  for _, id in ipairs(ids) do
+    if not is_doomed[id] then
+      set[n + 1] = id
+      set[n + 2] = '0'
+      n = n + 2
     end
-    redis.call('HSET', counts, unpack(set))
-    redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids, '', at, last)))
   end
+  if n > 0 then
+    redis.call('HSET', counts, unpack(set))
+    widen(counts)
+  end
+  redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids)))
 end
 
--- Writes what release and cascade decided. left: ids that are dead and not freed.
+-- Writes what cascade decided; left: ids that are dead and not freed. Answers all freed ids, packed.
 local function finish(left, cause, by, space, capacity)
-  for at = 1, #freed, 2000 do
-    redis.call('HDEL', values, unpack(freed, at, math.min(at + 1999, #freed)))
+  if #gone > 0 then
+    redis.call('HDEL', counts, unpack(gone))
+    free(gone)
   end
-  for at = 1, #gone_edges, 2000 do
-    redis.call('HDEL', edges, unpack(gone_edges, at, math.min(at + 1999, #gone_edges)))
-  end
-  -- An id that is left over is in gone_counts too if it had an entry: it gets a new one below.
-  for at = 1, #gone_counts, 2000 do
-    redis.call('HDEL', counts, unpack(gone_counts, at, math.min(at + 1999, #gone_counts)))
-  end
+  if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
+  if chunks_gone > 0 then redis.call('HINCRBY', meta, 'chunks', digits(-chunks_gone)) end
+  if large_gone > 0 then redis.call('HINCRBY', meta, 'large', digits(-large_gone)) end
+  note(left)
+  note(pending)
   doom(left, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
-  if #freed > 0 then
-    note(freed)
+  local all = table.concat(packed)
+  if freed > 0 then
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
-      'p', table.concat(freed), 'w', about[1])
+      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by,
+      'p', all, 'w', about[1])
   end
+  return all
 end

@@ -25,12 +25,25 @@ local function quiet()
   return now < tonumber(about[3])
 end
 
--- While a verify runs, the ids that change under it are noted, up to a bound; past that its verdict is void.
+-- Redis keeps a small hash as a list, and looks through all of it for every field that is asked for. A long field, set
+-- and deleted again, makes it a table for as long as it is not empty. To be called after writing new fields.
+local function widen(hash)
+  if redis.call('HLEN', hash) <= 512 then
+    redis.call('HSET', hash, '', string.rep(' ', 65))
+    redis.call('HDEL', hash, '')
+  end
+end
+
+-- While a verify runs (meta verify = on;deadline;token), every script notes what it changes: a value when its entries,
+-- its holds or its hints change, a lease when it is taken, ends or gives something up. The verifier takes the notes away
+-- as it goes; if more gather than this bound its verdict is void. After its deadline a verifier is as good as dead.
+local noting = about[5] and string.sub(about[5], 1, 3) == 'on;'
+  and now < tonumber(string.match(about[5], '^on;(%d+);'))
 local function note(ids)
-  if about[5] == 'on' and #ids > 0 then
+  if noting and #ids > 0 then
     if redis.call('SCARD', changed) + #ids > 100000 then
-      about[5] = 'void'
-      redis.call('HSET', meta, 'verify', 'void')
+      noting = false
+      redis.call('HSET', meta, 'verify', 'void' .. string.sub(about[5], 3))
     else
       redis.call('SADD', changed, unpack(ids))
     end
@@ -38,7 +51,7 @@ local function note(ids)
 end
 
 -- The state of a value, from its entry in counts:
---   none         held once, if it is in values
+--   none         held once, if it is in values; only of small values without children
 --   n            held n times; 0: doomed
 --   n|v,e        the same, of a large value in v chunks of bytes and e chunks of edges
 --   b|v,e|lease  being built under a lease
@@ -52,14 +65,11 @@ local function holds(count)
   return nil, string.sub(count, 1, 1)
 end
 
--- The ids of a packed string.
+-- The ids of a packed string; struct cuts it faster than a loop.
 local function ids_of(packed)
-  local ids = {}
-  local n = 0
-  for at = 1, #packed, width do
-    n = n + 1
-    ids[n] = string.sub(packed, at, at + width - 1)
-  end
+  local n = #packed / width
+  local ids = {struct.unpack(string.rep('c' .. width, n), packed)}
+  ids[n + 1] = nil -- where the reading ended
   return ids
 end
 

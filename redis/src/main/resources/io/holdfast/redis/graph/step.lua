@@ -15,8 +15,10 @@ if quiet() then
   return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', ''}
 end
 
-for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 32)) do
+local spent = 0
+for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 16)) do
   local it = read_lease(lease)
+  note({lease})
   redis.call('ZREM', leases, lease)
   redis.call('HDEL', info, lease)
   if it and it.state == 'a' then
@@ -24,9 +26,10 @@ for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT',
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'LEASE', 's', space, 'r', 'LAPSED',
       'e', 'not renewed for ' .. digits(it.length) .. ' ms', 'b', by, 'i', #it.holder .. ':' .. it.holder)
   end
+  spent = spent + 8
 end
 
--- Takes a chunk off a large value that nobody holds. Answers the ids that nobody holds now, and the edges done.
+-- Takes a chunk off a large value that nobody holds. Answers the ids that nobody holds now, and the units spent.
 local function shrink(id, count)
   local v, e = string.match(count, '|(%d+),(%d+)$')
   v, e = tonumber(v), tonumber(e)
@@ -34,22 +37,21 @@ local function shrink(id, count)
   if e > 0 then
     local field = chunk(id, e - 1)
     local list = redis.call('HGET', edges, field) or ''
-    local order, drop = {}, {}
-    tally(list, order, drop)
-    dead = release(order, drop)
+    dead = release(list)
     redis.call('HDEL', edges, field)
     done = #list / width
+    cut = cut + done
     e = e - 1
   else
     for _ = 1, math.min(v, 4) do
       v = v - 1
-      redis.call('HDEL', values, chunk(id, v))
+      chunks_gone = chunks_gone + redis.call('HDEL', values, chunk(id, v))
+      done = done + 48 -- to give 256 KiB back takes the server as long as to cut so many edges
     end
-    done = 64
   end
   if v == 0 and e == 0 then
-    freed[#freed + 1] = id
-    gone_counts[#gone_counts + 1] = id
+    gone[#gone + 1] = id
+    large_gone = large_gone + 1
   else
     redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
@@ -57,64 +59,79 @@ local function shrink(id, count)
   return dead, done
 end
 
--- Releases some of what a dead lease held; puts itself back on the work list if there is more.
-local function release_lease(lease, cause, most)
+-- Releases some of what a dead lease held. Answers the ids that nobody holds now, how many holds, and if there are more.
+local function release_lease(lease, most)
   local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, most)
-  if #members == 0 then return {}, 0 end
-  local order, drop = {}, {}
-  for i, member in ipairs(members) do
-    order[i] = string.sub(member, #lease + 1)
-    drop[order[i]] = 1
-  end
+  note({lease})
+  if #members == 0 then return {}, 0, false end
+  local ids = {}
+  for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  if #members == most then redis.call('RPUSH', doomed, hint('l', cause, lease)) end
-  return release(order, drop), #members
+  return release(table.concat(ids)), #members, #members == most
+end
+
+-- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
+local function examine(ids)
+  local dead, before = {}, spent
+  local states = redis.call('HMGET', counts, unpack(ids))
+  for i, id in ipairs(ids) do
+    -- A value that was taken back and doomed again has two hints, and is freed once.
+    local count = not is_doomed[id] and states[i]
+    if count == '0' then
+      dead[#dead + 1] = id
+      is_doomed[id] = true
+    elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
+      if spent == before or spent + 256 <= budget then
+        local more, done = shrink(id, count)
+        is_doomed[id] = true
+        spent = spent + done + ROUND
+        for _, other in ipairs(more) do dead[#dead + 1] = other end
+      else
+        pending[#pending + 1] = id
+      end
+    end
+  end
+  return dead
 end
 
 -- One cause a call, so that the record of it is true; small works of the same cause are taken together.
 local cause
-local spent = 0
 local left = {}
 while spent < budget and #pending == 0 and #left == 0 do
   local work = redis.call('LINDEX', doomed, -1)
   if not work then break end
+  local kind = string.sub(work, 1, 1)
   local cause_end = 2 + string.byte(work, 2)
   local this = string.sub(work, 3, cause_end)
   if cause and this ~= cause then break end
   cause = this
-  redis.call('RPOP', doomed)
-  local dead = {}
-  if string.sub(work, 1, 1) == 'l' then
-    local done
-    dead, done = release_lease(string.sub(work, cause_end + 1), cause, math.min(256, budget))
-    spent = spent + done + 8
+  local payload = string.sub(work, cause_end + 1)
+  local dead, done
+  local rest = '' -- what stays of this work
+  if kind == 'l' then
+    local more
+    dead, done, more = release_lease(payload, math.max(16, math.min(128, budget - spent)))
+    if more then rest = payload end
+    spent = spent + done + ROUND
   else
-    local ids = ids_of(string.sub(work, cause_end + 1))
-    local states = redis.call('HMGET', counts, unpack(ids))
-    for i, id in ipairs(ids) do
-      local count = states[i]
-      if count == '0' then
-        dead[#dead + 1] = id
-        gone_counts[#gone_counts + 1] = id
-      elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
-        if spent < budget then
-          local more, done = shrink(id, count)
-          spent = spent + done
-          for _, other in ipairs(more) do dead[#dead + 1] = other end
-        else
-          pending[#pending + 1] = id
-        end
-      end
-    end
-    spent = spent + 8
+    -- No more than the budget is likely to last for: what was looked at in vain is looked at again.
+    local take = width * math.min(64, math.max(8, math.floor((budget - spent) / 8)))
+    rest = string.sub(payload, 1, -take - 1)
+    local ids = ids_of(string.sub(payload, #rest + 1))
+    spent = spent + #ids + ROUND
+    dead = examine(ids)
   end
-  local done
+  if rest == '' then
+    redis.call('RPOP', doomed)
+  elseif rest ~= payload then
+    redis.call('LSET', doomed, -1, hint(kind, cause, rest))
+  end
   left, done = cascade(dead, budget - spent)
   spent = spent + done
 end
 
-if cause then finish(left, cause, by, space, capacity) end
+local all = cause and finish(left, cause, by, space, capacity) or ''
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
-return {'OK', #freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
-  cause and (string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED') or '', cause and string.sub(cause, 2) or '',
-  table.concat(freed)}
+return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
+  cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
+  all}

@@ -62,6 +62,14 @@ public final class FaultyWire implements AutoCloseable {
         }
     }
 
+    private void remember(CommandObject<?> command) {
+        if (sent.size() < MOST_REMEMBERED) {
+            sent.add(command);
+        } else {
+            sent.set(random.nextInt(MOST_REMEMBERED), command);
+        }
+    }
+
     @Override
     public void close() {
         real.close();
@@ -75,16 +83,14 @@ public final class FaultyWire implements AutoCloseable {
             if (!arguments.getCommand().equals(Protocol.Command.EVALSHA)) {
                 return real.executeCommand(command);
             }
-            if (sent.size() < MOST_REMEMBERED) {
-                sent.add(command);
-            } else {
-                sent.set(random.nextInt(MOST_REMEMBERED), command);
-            }
             int fate = faults ? random.nextInt(100) : 100;
             if (fate < 3) {
                 throw new JedisConnectionException("the request was lost");
             }
+            // Only what arrived can arrive once more; a lost request that arrives late is a first time, and may do its
+            // work.
             T answer = real.executeCommand(command);
+            remember(command);
             if (fate < 6) {
                 throw new JedisConnectionException("the reply was lost");
             }

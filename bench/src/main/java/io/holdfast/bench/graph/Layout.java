@@ -1,0 +1,24 @@
+package io.holdfast.bench.graph;
+
+/** A way to keep values in Redis. One object serves one measurement on an empty server. */
+interface Layout extends AutoCloseable {
+
+    /** Puts the tree; a layout that counts also names its top. */
+    void build(Tree tree);
+
+    @Override
+    void close();
+
+    /** A layout that knows what is still held. */
+    interface Counting extends Layout {
+
+        /** Puts new versions of the tree, one after the other, each on the one before; all of them stay. */
+        void copyPaths(int copies);
+
+        /** The same, and each version takes the place of the one before, which is reclaimed. */
+        void movePaths(int copies);
+
+        /** Drops the top and returns when everything is gone. */
+        void drop();
+    }
+}
