@@ -21,7 +21,7 @@ class CrashSimulation {
 
     @Test
     void deathAfterAnyStoreIsRepaired() {
-        Seeds.of(16).twoAtATime().run((seed, random) -> simulate(seed));
+        Seeds.of(8).twoAtATime().run((seed, random) -> simulate(seed));
     }
 
     private void simulate(long seed) {

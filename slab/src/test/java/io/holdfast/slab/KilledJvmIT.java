@@ -85,10 +85,10 @@ class KilledJvmIT {
 
     private static void awaitEnd(Victim victim, MixedWork work) {
         while (victim.jvm.isAlive()) {
-            for (int i = 0; i < 200; i++) {
+            for (int i = 0; i < 60; i++) {
                 assertThat(work.step()).as("a value of this JVM").isTrue();
             }
-            java.util.concurrent.locks.LockSupport.parkNanos(2_000_000); // the others need the processor, too
+            java.util.concurrent.locks.LockSupport.parkNanos(4_000_000); // the others need the processor, too
         }
     }
 

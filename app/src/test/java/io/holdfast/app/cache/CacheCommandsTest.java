@@ -51,12 +51,12 @@ class CacheCommandsTest {
         assertThat(run("cache", "top", file(), "--by", "version")).isEqualTo(ExitCode.OK);
         assertThat(out.toString()).contains("front");
         assertThat(run("cache", "map", file())).isEqualTo(ExitCode.OK);
-        assertThat(out.toString()).contains("pages by slot", "pages by age", "a.");
+        assertThat(out.toString()).contains("pages by slot", "pages by age", ".a");
         assertThat(run("cache", "watch", file(), "--every", "1ms", "--times", "2"))
                 .isEqualTo(ExitCode.OK);
         assertThat(out.toString()).contains("ratio");
         assertThat(run("cache", "audit", file(), "--json")).isEqualTo(ExitCode.OK);
-        assertThat(out.toString()).contains("\"clean\":true");
+        assertThat(out.toString()).containsPattern("\"clean\": *true");
     }
 
     @Test

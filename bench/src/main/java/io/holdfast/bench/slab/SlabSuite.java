@@ -105,11 +105,11 @@ public final class SlabSuite implements Suite {
     }
 
     private static void speeds(Run run, Path folder) {
-        long bytes = SlabCache.mebibytes(run.size(256, 64));
-        int keys = run.size(1_000_000, 250_000);
-        int requests = run.size(3_000_000, 600_000);
+        long bytes = SlabCache.mebibytes(run.size(256, 32));
+        int keys = run.size(1_000_000, 125_000);
+        int requests = run.size(3_000_000, 300_000);
         int operations = run.size(400_000, 100_000);
-        int rounds = run.size(7, 3);
+        int rounds = run.size(7, 2);
         Map<CachePeer.Kind, Peer> peers = new EnumMap<>(CachePeer.Kind.class);
         Map<String, List<Double>> figures = new java.util.LinkedHashMap<>();
         try {
