@@ -11,6 +11,7 @@ import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.InMemoryCatalogue;
 import io.holdfast.sweep.catalogue.ScanObserver;
 import io.holdfast.sweep.node.Fleet;
+import io.holdfast.sweep.node.MemoryFolder;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.SpareReason;
 import io.holdfast.sweep.node.StorageNode;
@@ -38,7 +39,7 @@ class SweepTest {
     private static final NodeId N1 = new NodeId("n1");
     private static final NodeId N2 = new NodeId("n2");
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder;
 
     private Fleet fleet;

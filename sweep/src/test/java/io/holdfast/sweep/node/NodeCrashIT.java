@@ -44,7 +44,7 @@ class NodeCrashIT {
         EMPTY
     }
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder;
 
     @Test

@@ -35,7 +35,7 @@ class StorageNodeTest {
     private static final List<PieceId> LIVE = Fleet.ids(1, 100);
     private static final List<PieceId> GARBAGE = Fleet.ids(2, 10);
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder;
 
     private Fleet fleet;
