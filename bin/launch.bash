@@ -172,7 +172,7 @@ explain_failure() {
     fail 4 RETRY "the build cannot download what it needs (log: $1)" \
       "check the network and Maven's settings, then run it again"
   fi
-  fail 1 FULL "the build failed (log: $1)" "read the log, or run it again with --verbose to see it here"
+  fail 1 BUILD "the build failed (log: $1)" "read the log, or run it again with --verbose to see it here"
 }
 
 # The product's jars into lib, the class path into its file, and the archive that makes starts fast.

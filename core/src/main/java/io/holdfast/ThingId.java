@@ -20,7 +20,8 @@ public record ThingId(Kind kind, String space, String id) {
         LEASE("lease:GRAPH/HOLDER"),
         SESSION("session:SET/ID"),
         AGGREGATE("aggregate:SET/KEY"),
-        PIECE("piece:NODE/ID");
+        PIECE("piece:NODE/ID"),
+        GRAPH("graph:NAME/INCARNATION");
 
         private final String form;
 

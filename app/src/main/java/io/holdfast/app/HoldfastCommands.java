@@ -1,7 +1,12 @@
 package io.holdfast.app;
 
+import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
+import io.holdfast.app.graph.GraphCommand;
+import io.holdfast.app.sessions.SessionsCommand;
+import io.holdfast.app.sweep.SweepCommands;
+import io.holdfast.app.why.WhyCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,6 +21,11 @@ import picocli.CommandLine.Option;
         description = "Decides when shared data may be deleted.",
         subcommands = {
             DoctorCommand.class,
+            WhyCommand.class,
+            GraphCommand.class,
+            SessionsCommand.class,
+            SweepCommands.class,
+            CacheCommands.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,

@@ -9,8 +9,12 @@ import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
 import io.holdfast.bench.graph.GraphSuite;
 import io.holdfast.bench.link.LinkSuite;
+import io.holdfast.bench.sessions.SessionsSuite;
+import io.holdfast.bench.slab.SlabSuite;
+import io.holdfast.bench.sweep.SweepSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -27,13 +31,15 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  bench/run link --quick",
             "  bench/run link --json=link.json",
+            "  bench/run slab --trace requests.trace.gz",
             "",
             "Ratio is holdfast / baseline. A goal is one for the ratio, or for the value where there is no baseline.",
         })
 public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
-    static final List<Suite> SUITES = List.of(new LinkSuite(), new GraphSuite());
+    static final List<Suite> SUITES =
+            List.of(new LinkSuite(), new GraphSuite(), new SlabSuite(), new SweepSuite(), new SessionsSuite());
 
     static final class Names implements Iterable<String> {
         @Override
@@ -50,6 +56,12 @@ public final class BenchCommand extends CliCommand {
 
     @Option(names = "--quick", description = "All rows at smaller sizes, within 45 seconds.")
     private boolean quick;
+
+    @Option(
+            names = "--trace",
+            paramLabel = "FILE",
+            description = "For suite slab: requests to replay, lines of 'time key size', gzipped or not. Repeatable.")
+    private List<Path> traces = new ArrayList<>();
 
     @Option(names = "--json-file", hidden = true)
     private @Nullable Path jsonFile;
@@ -86,7 +98,7 @@ public final class BenchCommand extends CliCommand {
         }
         console.note(chosen.name() + ": " + chosen.description() + (quick ? " (quick)" : ""));
         long begin = System.nanoTime();
-        Run run = new Run(quick, console);
+        Run run = new Run(quick, traces, console);
         chosen.measure(run);
         double seconds = (System.nanoTime() - begin) / 1e9;
         Outcome outcome = new Outcome(chosen.name(), quick, seconds, Machine.here(), run.rows());

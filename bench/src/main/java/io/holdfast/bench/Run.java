@@ -1,6 +1,7 @@
 package io.holdfast.bench;
 
 import io.holdfast.app.cli.Console;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,9 +10,11 @@ public final class Run {
 
     private final boolean quick;
     private final Console console;
+    private final List<Path> traces;
     private final List<Row> rows = new ArrayList<>();
 
-    Run(boolean quick, Console console) {
+    Run(boolean quick, List<Path> traces, Console console) {
+        this.traces = List.copyOf(traces);
         this.quick = quick;
         this.console = console;
     }
@@ -24,6 +27,11 @@ public final class Run {
     /** A size that depends on it. */
     public int size(int full, int quick) {
         return this.quick ? quick : full;
+    }
+
+    /** Request traces to replay, where the suite can. */
+    public List<Path> traces() {
+        return traces;
     }
 
     public void row(Row row) {

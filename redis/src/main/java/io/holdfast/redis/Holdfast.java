@@ -12,11 +12,13 @@ import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.session.SessionsBuilder;
 import io.holdfast.spi.EmbeddedStore;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -72,14 +74,23 @@ public final class Holdfast implements AutoCloseable {
         return new Builder(Settings.ofProcess());
     }
 
+    /** Sessions that several instances serve, closed once when none does any more. */
+    public SessionsBuilder sessions(String name) {
+        return new SessionsBuilder(client, name);
+    }
+
     /** What this process reclaims from now on is told to the listener. */
     public void onReclaimed(ReclaimListener listener) {
         client.notices().add(listener);
     }
 
-    /** The named value graph; made if there is none. The same object for every call with the same name. */
+    /**
+     * The named value graph; made if there is none. The same object for every call with the same name, until this process
+     * destroys the graph.
+     */
     public ValueGraph graph(String name) {
-        return graphs.computeIfAbsent(name, it -> ValueGraph.open(client, it, null));
+        return Objects.requireNonNull(graphs.compute(
+                name, (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, null) : known));
     }
 
     /** Who this process is to the others: its name and its present life. */

@@ -7,6 +7,7 @@ import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -105,6 +106,9 @@ class LauncherIT {
         for (String tool : TOOLS) {
             executable(tools.resolve(tool), "#!/bin/sh\nexec " + which(tool) + " \"$@\"\n");
         }
+        if (isOnPath("flock")) { // where there is none, the launcher does without
+            executable(tools.resolve("flock"), "#!/bin/sh\nexec " + which("flock") + " \"$@\"\n");
+        }
         executable(tools.resolve("mvn"), MAVEN);
         jdk("jdk-17", "17.0.9");
         jdk("jdk-25", "25.0.1");
@@ -132,12 +136,18 @@ class LauncherIT {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
-    private static Path which(String tool) {
+    private static Stream<Path> places(String tool) {
         return Arrays.stream(System.getenv("PATH").split(":", -1))
                 .map(entry -> Path.of(entry, tool))
-                .filter(Files::isExecutable)
-                .findFirst()
-                .orElseThrow(() -> new AssertionError(tool + " is not on the PATH"));
+                .filter(Files::isExecutable);
+    }
+
+    private static boolean isOnPath(String tool) {
+        return places(tool).findFirst().isPresent();
+    }
+
+    private static Path which(String tool) {
+        return places(tool).findFirst().orElseThrow(() -> new AssertionError(tool + " is not on the PATH"));
     }
 
     private Process start(String... command) throws IOException {
@@ -237,6 +247,24 @@ class LauncherIT {
         assertThat(second.exit()).isZero();
         assertThat(builds()).isEqualTo(1);
         assertThat(first.err() + second.err()).contains("waiting for another build");
+    }
+
+    @Test
+    void twoAtOnceBuildOnceWithoutFlockToo() throws Exception {
+        Files.deleteIfExists(folder.resolve("tools/flock"));
+        twoAtOnceBuildOnce();
+        assertThat(Files.exists(root.resolve("app/target/launch/build.link"), LinkOption.NOFOLLOW_LINKS))
+                .isFalse();
+    }
+
+    @Test
+    void aLockOfADeadProcessIsTakenOver() throws Exception {
+        Files.deleteIfExists(folder.resolve("tools/flock"));
+        Process dead = start("bash", "-c", "exit 0");
+        assertThat(dead.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        Path launch = Files.createDirectories(root.resolve("app/target/launch"));
+        Files.createSymbolicLink(launch.resolve("build.link"), Path.of(String.valueOf(dead.pid())));
+        assertThat(run("doctor").exit()).isZero();
     }
 
     @Test

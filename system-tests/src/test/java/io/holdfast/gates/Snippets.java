@@ -40,6 +40,7 @@ final class Snippets {
             import static java.time.Duration.*;
             import io.holdfast.*;
             import io.holdfast.redis.*;
+        import io.holdfast.slab.*;
             import java.nio.file.*;
             import java.util.*;
             @SuppressWarnings("unused")

@@ -52,6 +52,11 @@ class TidinessTest {
     }
 
     @Test
+    void noMergeIsUndecided() {
+        assertThat(MergeMarks.in(TREE)).isEmpty();
+    }
+
+    @Test
     void noFileNamesTheMachineItWasWrittenOn() {
         assertThat(MachinePaths.in(TREE)).isEmpty();
     }
@@ -128,6 +133,13 @@ class TidinessTest {
                     .anySatisfy(finding -> assertThat(finding).contains("does not list a.count"))
                     .anySatisfy(finding -> assertThat(finding).contains("says that a.size is 8"))
                     .anySatisfy(finding -> assertThat(finding).contains("lists a.gone"));
+        }
+
+        @Test
+        void onAnUndecidedMerge() throws IOException {
+            tree("fine.md", "a <<<<<<< b\n# Heading\n");
+            assertThat(MergeMarks.in(tree("a.md", "a\n" + "<".repeat(7) + " HEAD\nb\n")))
+                    .containsExactly("a.md has an undecided merge");
         }
 
         @Test

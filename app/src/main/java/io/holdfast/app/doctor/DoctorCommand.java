@@ -49,8 +49,9 @@ public final class DoctorCommand extends CliCommand {
         try {
             checks.addAll(redis == null ? lookAtEmbedded(console) : lookAt(redis, console));
         } catch (HoldfastException e) {
-            failure = e.isRetryable() ? unreachable(e) : e;
-            checks.add(Check.problem("redis", String.valueOf(failure.getMessage()), failure.action()));
+            failure = e.isRetryable() ? unreachable(e) : null;
+            checks.add(Check.problem(
+                    "redis", String.valueOf(e.getMessage()), failure == null ? e.action() : failure.action()));
         }
         return answer(checks, failure);
     }
@@ -86,7 +87,7 @@ public final class DoctorCommand extends CliCommand {
 
     private static HoldfastException unreachable(HoldfastException e) {
         return new HoldfastException(
-                e.category(), String.valueOf(e.getMessage()), "start the server, or correct host and port", e);
+                e.category(), String.valueOf(e.getMessage()), "start the server, or correct scheme, host and port", e);
     }
 
     private static Answer answer(List<Check> checks, @Nullable HoldfastException failure) {

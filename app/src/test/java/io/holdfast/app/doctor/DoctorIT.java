@@ -30,6 +30,8 @@ import redis.clients.jedis.RedisClient;
 
 class DoctorIT {
 
+    private static final String HELLO_OF_6 = "*4\r\n$7\r\nversion\r\n$5\r\n6.2.6\r\n$5\r\nproto\r\n:2\r\n";
+
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
@@ -79,7 +81,7 @@ class DoctorIT {
     @Test
     void anOldServerIsAProblemAndNoScriptIsTried() throws IOException {
         try (ServerSocket old = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            Thread.ofVirtual().start(() -> answerAsOldServer(old));
+            Thread.ofVirtual().start(() -> answerAsOldServer(old, HELLO_OF_6));
             String uri = "redis://127.0.0.1:" + old.getLocalPort();
             assertThat(run("doctor", "--json", "--redis", uri))
                     .as(out::toString)
@@ -89,8 +91,18 @@ class DoctorIT {
         }
     }
 
+    @Test
+    void aServerThatDoesNotEvenKnowHelloIsAProblem() throws IOException {
+        try (ServerSocket old = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Thread.ofVirtual().start(() -> answerAsOldServer(old, "-ERR unknown command `HELLO`\r\n"));
+            String uri = "redis://127.0.0.1:" + old.getLocalPort();
+            assertThat(run("doctor", "--redis", uri)).as(out::toString).isEqualTo(ExitCode.FINDING);
+            assertThat(out.toString()).contains("older than Redis 6", "upgrade to Redis 7");
+        }
+    }
+
     /** Says OK to everything, and to INFO that it is of 2021. */
-    private static void answerAsOldServer(ServerSocket listening) {
+    private static void answerAsOldServer(ServerSocket listening, String hello) {
         String info = "redis_version:6.2.6\r\nrole:master\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n";
         while (!listening.isClosed()) {
             try (Socket socket = listening.accept();
@@ -109,7 +121,7 @@ class DoctorIT {
                         command = i == 0 ? String.valueOf(word) : command;
                     }
                     String reply = switch (command) {
-                        case "HELLO" -> "*4\r\n$7\r\nversion\r\n$5\r\n6.2.6\r\n$5\r\nproto\r\n:2\r\n";
+                        case "HELLO" -> hello;
                         case "INFO" -> "$" + info.length() + "\r\n" + info + "\r\n";
                         default -> "+OK\r\n";
                     };
@@ -128,7 +140,7 @@ class DoctorIT {
         assertThat(out.toString().lines().filter(line -> line.startsWith("problem")))
                 .singleElement()
                 .asString()
-                .contains(uri, "start the server, or correct host and port");
+                .contains(uri, "start the server, or correct scheme, host and port");
         assertThat(out.toString() + err).doesNotContain("\tat ");
     }
 

@@ -3,6 +3,8 @@ package io.holdfast.redis.graph;
 import io.holdfast.Duty;
 import io.holdfast.DutyRunner;
 import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.ReclaimReason;
 import io.holdfast.Reclaimed;
 import io.holdfast.ThingId;
@@ -67,7 +69,15 @@ final class CascadeDuty implements Duty {
     @Override
     public Step step() {
         long begin = time.nanoTime();
-        Stepped stepped = scripts.step();
+        Stepped stepped;
+        try {
+            stepped = scripts.step();
+        } catch (HoldfastException e) {
+            if (e.category() != Category.GONE) {
+                throw e;
+            }
+            return Step.restFor(0, LONGEST); // the graph was destroyed by somebody
+        }
         Duration took = Duration.ofNanos(time.nanoTime() - begin);
         tell(stepped);
         if (stepped.pending() > 0 && !stepped.quiet()) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Every script call of a graph. The parts of a shard, all in one slot:
  *
  * <pre>
- *   meta        layout, width, addressing, incarnation, run id, quiet time, counters
+ *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify
  *   values      id -> bytes                           large values: id + chunk number -> bytes
  *   counts      id -> holds and state                 no entry: held once (see shard.lua)
  *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
@@ -229,6 +229,11 @@ final class GraphScripts {
 
     RedisLink link() {
         return link;
+    }
+
+    /** How a script that writes to the ledger is told who does it, where, and how much the ledger keeps. */
+    List<byte[]> signature() {
+        return List.of(by, space(), capacity);
     }
 
     private byte[] space() {

@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,26 +30,10 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
      * @param mine what the writer holds
      */
     static PutRequest of(Map<ValueId, Pending> batch, Set<ValueId> present, Set<ValueId> mine) {
-        Map<ValueId, Integer> fromFresh = new HashMap<>();
-        Map<ValueId, Integer> outside = new LinkedHashMap<>();
-        Map<ValueId, Boolean> named = new HashMap<>();
-        int edges = 0;
-        for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
-            boolean written = !present.contains(entry.getKey());
-            for (ValueId child : entry.getValue().children()) {
-                boolean inside = batch.containsKey(child);
-                if (inside) {
-                    named.put(child, true);
-                }
-                if (written) {
-                    edges++;
-                    (inside ? fromFresh : outside).merge(child, 1, Integer::sum);
-                }
-            }
-        }
-
-        List<ValueId> handed = outside.keySet().stream().filter(mine::contains).toList();
-        Map<ValueId, Integer> adopted = new LinkedHashMap<>(outside);
+        Edges edges = Edges.of(batch, present);
+        List<ValueId> handed =
+                edges.outside().keySet().stream().filter(mine::contains).toList();
+        Map<ValueId, Integer> adopted = new LinkedHashMap<>(edges.outside());
         handed.forEach(child -> adopted.merge(child, -1, PutRequest::sumOrNone));
 
         Map<ValueId, Integer> shared = new LinkedHashMap<>();
@@ -57,10 +42,9 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         List<ValueId> backTops = new ArrayList<>();
         List<byte[]> values = new ArrayList<>(2 * batch.size());
         List<byte[]> lists = new ArrayList<>();
-        for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
-            ValueId id = entry.getKey();
-            int holds = fromFresh.getOrDefault(id, 0);
-            boolean top = !named.containsKey(id);
+        batch.forEach((id, value) -> {
+            int holds = edges.inside().getOrDefault(id, 0);
+            boolean top = !edges.named().contains(id);
             if (present.contains(id)) {
                 if (top || holds > 0) {
                     back.put(id, holds);
@@ -68,26 +52,26 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
                 if (top) {
                     backTops.add(id);
                 }
-                continue;
+                return;
             }
             if (top || holds == 0) {
                 tops.add(id);
                 holds++;
             }
-            if (holds != 1 || !entry.getValue().isSmall()) {
+            if (holds != 1 || !value.isSmall()) {
                 shared.put(id, holds);
             }
             values.add(id.raw());
-            values.add(entry.getValue().bytes());
-            if (!entry.getValue().children().isEmpty()) {
+            values.add(value.bytes());
+            if (!value.children().isEmpty()) {
                 lists.add(id.raw());
-                lists.add(pack(entry.getValue().children()));
+                lists.add(pack(value.children()));
             }
-        }
+        });
         int fresh = values.size() / 2;
         values.addAll(lists);
         List<byte[]> head = List.of(
-                GraphScripts.number(edges),
+                GraphScripts.number(edges.written()),
                 pack(shared.keySet()),
                 words(shared.values()),
                 pack(adopted.keySet()),
@@ -101,6 +85,38 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
         return new PutRequest(head, values, allTops, handed);
+    }
+
+    /**
+     * The edges of a batch, counted by child.
+     *
+     * @param inside from values that will be written to values of the batch
+     * @param outside from values that will be written to values outside the batch
+     * @param named values of the batch that any value of the batch names
+     * @param written how many edges will be written
+     */
+    private record Edges(Map<ValueId, Integer> inside, Map<ValueId, Integer> outside, Set<ValueId> named, int written) {
+
+        static Edges of(Map<ValueId, Pending> batch, Set<ValueId> present) {
+            Map<ValueId, Integer> inside = new HashMap<>();
+            Map<ValueId, Integer> outside = new LinkedHashMap<>();
+            Set<ValueId> named = new HashSet<>();
+            int written = 0;
+            for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
+                boolean write = !present.contains(entry.getKey());
+                for (ValueId child : entry.getValue().children()) {
+                    boolean isInside = batch.containsKey(child);
+                    if (isInside) {
+                        named.add(child);
+                    }
+                    if (write) {
+                        written++;
+                        (isInside ? inside : outside).merge(child, 1, Integer::sum);
+                    }
+                }
+            }
+            return new Edges(inside, outside, named, written);
+        }
     }
 
     @SuppressWarnings("NullAway") // a merge function answers null to remove the entry

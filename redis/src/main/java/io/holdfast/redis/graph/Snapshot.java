@@ -35,6 +35,10 @@ public final class Snapshot extends Hold {
         return checked(graph().reader().children(id));
     }
 
+    Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
+        return checked(graph().reader().childrenOfAll(ids));
+    }
+
     /** All values below and including the target, parents before children, each once; read as the stream is. */
     public Stream<ValueId> walk() {
         return graph().reader().walk(target(), this::check);

@@ -2,6 +2,8 @@ package io.holdfast.redis.graph;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.ThingId;
+import io.holdfast.Why;
 import io.holdfast.redis.graph.GraphScripts.Opened;
 import io.holdfast.redis.graph.GraphScripts.Taken;
 import io.holdfast.redis.link.Client;
@@ -9,6 +11,9 @@ import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLedger;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.Reply;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -77,7 +82,9 @@ public final class ValueGraph implements AutoCloseable {
     private final LeaseKeeper keeper;
     private final CascadeDuty cascade;
     private final ValueReader reader;
+    private final InspectionScripts inspectionScripts;
     private final Set<GraphWriter> writers = ConcurrentHashMap.newKeySet();
+    private volatile boolean destroyed;
 
     private ValueGraph(Client client, String name, @Nullable ValueCache cache) {
         this.client = client;
@@ -88,6 +95,7 @@ public final class ValueGraph implements AutoCloseable {
                 client.self(),
                 client.settings().get(GraphSettings.LEDGER_RECORDS),
                 client.settings().get(GraphSettings.STEP_EDGES));
+        this.inspectionScripts = new InspectionScripts(scripts);
         this.addressing = client.settings().get(GraphSettings.ADDRESSING);
         this.serverClock = new ServerClock(client.time());
         Opened opened = openShard();
@@ -219,6 +227,59 @@ public final class ValueGraph implements AutoCloseable {
         return new RedisLedger(link(), scripts.key("ledger"), client.settings().get(GraphSettings.LEDGER_RECORDS));
     }
 
+    /** Statistics, verify, repair, why, preview, drawing. */
+    public GraphInspection inspect() {
+        return new GraphInspection(this, client.time());
+    }
+
+    /** Writes what hangs on a root, as it is now, to a file of {@link ExportFile}'s form; answers how many values. */
+    public int exportTo(OutputStream to, String root, GraphProgress progress) throws IOException {
+        try (Snapshot snapshot = snapshot(root)) {
+            return new GraphExport(this, progress).write(snapshot, to);
+        }
+    }
+
+    /**
+     * Puts the values of an exported file and lets a root name the last, as the exported root did; answers how many. Of a
+     * file that is damaged nothing stays.
+     */
+    public int importFrom(InputStream from, String root, GraphProgress progress) {
+        root(root); // a bad name is refused before anything is written
+        ExportFile.Reader file = new ExportFile.Reader(from, client.settings().get(GraphSettings.LARGEST_VALUE));
+        return new GraphExport(this, progress).read(file, root);
+    }
+
+    /**
+     * Ends the graph, with all that is in it, whoever holds it. Takes the server a moment whatever the size: the memory is
+     * freed beside its other work. Calls that come later are answered GONE; the ledger stays and says DESTROYED.
+     */
+    public void destroy() {
+        inspectionScripts.destroy(incarnation);
+        destroyed = true;
+        close();
+    }
+
+    /** Whether this process has destroyed the graph. */
+    public boolean isDestroyed() {
+        return destroyed;
+    }
+
+    /** How the ids of the named graph are made; empty if there is no such graph. Makes none. */
+    public static Optional<Addressing> existing(RedisLink link, String name) {
+        byte[] word = link.command(
+                        Command.HGET, new Keyspace("graph", name, 0).key("meta"), GraphScripts.ascii("addressing"))
+                .bytesOrNull();
+        return word == null
+                ? Optional.empty()
+                : Optional.of(GraphSettings.ADDRESSING.parse(new String(word, StandardCharsets.US_ASCII)));
+    }
+
+    /** What the ledger of a graph says of a thing that is gone, also when the graph itself is. */
+    public static Why whyGone(RedisLink link, ThingId thing) {
+        byte[] stream = new Keyspace("graph", thing.space(), 0).key("ledger");
+        return WhyWalk.gone(new RedisLedger(link, stream, 1), thing);
+    }
+
     private void keep(Hold hold) {
         keeper.keep(hold.lease(), () -> holdAgain(hold));
         cascade.wakeIn(hold.lease().length());
@@ -339,6 +400,10 @@ public final class ValueGraph implements AutoCloseable {
 
     GraphScripts scripts() {
         return scripts;
+    }
+
+    InspectionScripts inspectionScripts() {
+        return inspectionScripts;
     }
 
     ValueReader reader() {

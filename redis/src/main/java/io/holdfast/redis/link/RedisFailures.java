@@ -59,6 +59,13 @@ final class RedisFailures {
 
     private static HoldfastException ofReply(String doing, JedisDataException failure) {
         String reply = String.valueOf(failure.getMessage());
+        if (reply.contains("HELLO")) { // the first thing that a client says, unknown before Redis 6
+            return new HoldfastException(
+                    Category.MISUSE,
+                    doing + ": the server is older than Redis 6",
+                    "upgrade to Redis 7 or newer, or to Valkey",
+                    failure);
+        }
         String word = reply.split("[ :\\r\\n]", 2)[0];
         Category category = BY_WORD.get(word);
         if (category == null) {

@@ -28,6 +28,7 @@ import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
 
 /**
  * The one way to Redis. Everything that Holdfast asks of a server goes through here.
@@ -177,7 +178,10 @@ public final class RedisLink implements AutoCloseable {
         for (int i = 0; i < outcomes.size(); i++) {
             Call call = calls.get(i);
             HoldfastException failure = outcomes.get(i).failure();
-            if (failure != null && failure.getCause() instanceof JedisNoScriptException) {
+            // A pipeline neither sends scripts nor follows a slot that has moved; a call of its own does both.
+            if (failure != null
+                    && (failure.getCause() instanceof JedisNoScriptException
+                            || failure.getCause() instanceof JedisRedirectionException)) {
                 outcomes.set(i, Outcome.of(() -> call(call)));
             }
         }

@@ -55,11 +55,12 @@ end
 
 note({id})
 note(adopted)
+if not state then redis.call('HINCRBY', meta, 'large', 1) end
 if part == 's' then
   redis.call('HSET', counts, id, '1|' .. v .. ',' .. e)
 else
   if part == 'v' then
-    redis.call('HSET', values, chunk(id, index), ARGV[7])
+    redis.call('HINCRBY', meta, 'chunks', redis.call('HSET', values, chunk(id, index), ARGV[7]))
     v = math.max(v, index + 1)
   else
     redis.call('HSET', edges, chunk(id, index), ARGV[7])

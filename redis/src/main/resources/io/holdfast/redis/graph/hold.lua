@@ -31,7 +31,7 @@ if kind ~= 'w' then
     n = nil
   end
   if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
-  note({target})
+  note({target, lease})
   redis.call('HSET', counts, target, digits(n + 1) .. shape)
   widen(counts)
   redis.call('ZADD', held, 0, lease .. target)

@@ -111,7 +111,7 @@ if #shared > 0 then
   end
   for i, id in ipairs(shared) do set[n - 2 * (#shared - i) - 1] = id end
 end
-if about[5] == 'on' then
+if noting then
   local touched = {}
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end

@@ -12,6 +12,7 @@ local lease, by, space, budget, capacity = ARGV[1], ARGV[2], ARGV[3], tonumber(A
 local it = read_lease(lease)
 if not it then return {'LAPSED'} end
 if it.state ~= 'a' then return {'OK'} end
+note({lease})
 it.state = 'r'
 write_lease(lease, it)
 local cause = 'Rreleased by ' .. it.holder

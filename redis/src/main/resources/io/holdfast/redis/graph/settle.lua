@@ -11,7 +11,15 @@ local gone_edges = {}  -- those that have children
 local is_doomed = {}   -- id -> true: dead ids whose entry says so already
 local pending = {}     -- large values that must be freed chunk by chunk, for the work list
 local cut = 0          -- edges removed
+local chunks_gone = 0  -- chunks of large values removed from values
+local large_gone = 0   -- large values freed
 local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
+
+-- A cause begins with the letter of its reason.
+local reasons = {R = 'RELEASED', L = 'LAPSED', M = 'REPAIRED'}
+local function reason(cause)
+  return reasons[string.sub(cause, 1, 1)]
+end
 
 local function free(ids, as_text)
   note(ids)
@@ -151,13 +159,16 @@ local function finish(left, cause, by, space, capacity)
   end
   if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
+  if chunks_gone > 0 then redis.call('HINCRBY', meta, 'chunks', digits(-chunks_gone)) end
+  if large_gone > 0 then redis.call('HINCRBY', meta, 'large', digits(-large_gone)) end
+  note(left)
+  note(pending)
   doom(left, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
   local all = table.concat(packed)
   if freed > 0 then
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED', 'e', string.sub(cause, 2), 'b', by,
-      'p', all, 'w', about[1])
+      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by, 'p', all, 'w', about[1])
   end
   return all
 end

@@ -34,12 +34,16 @@ local function widen(hash)
   end
 end
 
--- While a verify runs, the ids that change under it are noted, up to a bound; past that its verdict is void.
+-- While a verify runs (meta verify = on;deadline;token), every script notes what it changes: a value when its entries,
+-- its holds or its hints change, a lease when it is taken, ends or gives something up. The verifier takes the notes away
+-- as it goes; if more gather than this bound its verdict is void. After its deadline a verifier is as good as dead.
+local noting = about[5] and string.sub(about[5], 1, 3) == 'on;'
+  and now < tonumber(string.match(about[5], '^on;(%d+);'))
 local function note(ids)
-  if about[5] == 'on' and #ids > 0 then
+  if noting and #ids > 0 then
     if redis.call('SCARD', changed) + #ids > 100000 then
-      about[5] = 'void'
-      redis.call('HSET', meta, 'verify', 'void')
+      noting = false
+      redis.call('HSET', meta, 'verify', 'void' .. string.sub(about[5], 3))
     else
       redis.call('SADD', changed, unpack(ids))
     end

@@ -18,6 +18,7 @@ end
 local spent = 0
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 16)) do
   local it = read_lease(lease)
+  note({lease})
   redis.call('ZREM', leases, lease)
   redis.call('HDEL', info, lease)
   if it and it.state == 'a' then
@@ -44,12 +45,13 @@ local function shrink(id, count)
   else
     for _ = 1, math.min(v, 4) do
       v = v - 1
-      redis.call('HDEL', values, chunk(id, v))
+      chunks_gone = chunks_gone + redis.call('HDEL', values, chunk(id, v))
       done = done + 48 -- to give 256 KiB back takes the server as long as to cut so many edges
     end
   end
   if v == 0 and e == 0 then
     gone[#gone + 1] = id
+    large_gone = large_gone + 1
   else
     redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
@@ -60,6 +62,7 @@ end
 -- Releases some of what a dead lease held. Answers the ids that nobody holds now, how many holds, and if there are more.
 local function release_lease(lease, most)
   local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, most)
+  note({lease})
   if #members == 0 then return {}, 0, false end
   local ids = {}
   for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
@@ -130,5 +133,4 @@ end
 local all = cause and finish(left, cause, by, space, capacity) or ''
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
-  cause and (string.sub(cause, 1, 1) == 'L' and 'LAPSED' or 'RELEASED') or '', cause and string.sub(cause, 2) or '',
-  all}
+  cause and reason(cause) or '', cause and string.sub(cause, 2) or '', all}

@@ -7,9 +7,11 @@ import io.holdfast.redis.graph.model.ModelRun;
 import io.holdfast.redis.graph.model.ThreeKeySubject;
 import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.Seeds;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
@@ -18,46 +20,56 @@ class GraphModelSimulation {
 
     private static final int OPERATIONS = 500;
 
-    private static RedisServer server;
-
-    @BeforeAll
-    static void startServer() {
-        server = RedisServer.start();
-    }
+    /** A server for each thread that runs seeds. */
+    private static final Queue<RedisServer> SERVERS = new ConcurrentLinkedQueue<>();
 
     @AfterAll
-    static void stopServer() {
-        server.close();
+    static void stopServers() {
+        SERVERS.forEach(RedisServer::close);
+    }
+
+    private interface Body {
+        void run(RedisServer server);
+    }
+
+    private static void withServer(Body body) {
+        RedisServer idle = SERVERS.poll();
+        RedisServer server = idle == null ? RedisServer.start() : idle;
+        server.flush();
+        body.run(server);
+        SERVERS.add(server);
     }
 
     @Test
     void storeEqualsTheModelWhateverIsLostRepeatedLateOrKilled() {
-        Seeds.of(200).run((seed, random) -> {
-            Addressing addressing = seed % 2 == 0 ? Addressing.TIME : Addressing.CONTENT;
-            server.flush();
-            try (FaultyWire wire = new FaultyWire(server.address(), random);
-                    Jedis redis = server.client();
-                    HoldfastSubject subject =
-                            new HoldfastSubject(wire, redis, server.uri().toString(), addressing)) {
-                new ModelRun(subject, wire, random, addressing == Addressing.CONTENT).run(OPERATIONS);
-            }
-        });
+        Seeds.of(200)
+                .twoAtATime()
+                .run((seed, random) -> withServer(server -> {
+                    Addressing addressing = seed % 2 == 0 ? Addressing.TIME : Addressing.CONTENT;
+                    try (FaultyWire wire = new FaultyWire(server.address(), random);
+                            Jedis redis = server.client();
+                            HoldfastSubject subject = new HoldfastSubject(
+                                    wire, redis, server.uri().toString(), addressing)) {
+                        new ModelRun(subject, wire, random, addressing == Addressing.CONTENT).run(OPERATIONS);
+                    }
+                }));
     }
 
     /** The control: a protocol that cannot tell a repeat from a new call does not get through the same test. */
     @Test
     void protocolOfThePeerFailsTheSameTest() {
-        int failed = 0;
+        AtomicInteger failed = new AtomicInteger();
         for (long seed = 1; seed <= 10; seed++) {
             RandomGenerator random = Seeds.random(seed);
-            server.flush();
-            try (FaultyWire wire = new FaultyWire(server.address(), random);
-                    Jedis redis = server.client()) {
-                new ModelRun(new ThreeKeySubject(wire, redis), wire, random, false).run(OPERATIONS);
-            } catch (AssertionError e) {
-                failed++;
-            }
+            withServer(server -> {
+                try (FaultyWire wire = new FaultyWire(server.address(), random);
+                        Jedis redis = server.client()) {
+                    new ModelRun(new ThreeKeySubject(wire, redis), wire, random, false).run(OPERATIONS);
+                } catch (AssertionError e) {
+                    failed.incrementAndGet();
+                }
+            });
         }
-        assertThat(failed).isEqualTo(10);
+        assertThat(failed).hasValue(10);
     }
 }

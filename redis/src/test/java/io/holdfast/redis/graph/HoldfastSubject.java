@@ -9,6 +9,7 @@ import io.holdfast.Settings;
 import io.holdfast.redis.graph.model.FaultyWire;
 import io.holdfast.redis.graph.model.Subject;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
@@ -169,8 +170,12 @@ final class HoldfastSubject implements Subject {
     }
 
     @Override
-    public Optional<String> find(String id) {
-        return watcher.graph.find(ValueId.parse(id)).map(bytes -> new String(bytes, UTF_8));
+    public Map<String, String> find(Collection<String> ids) {
+        Map<String, String> found = new HashMap<>();
+        watcher.graph
+                .findAll(ids.stream().map(ValueId::parse).toList())
+                .forEach((id, bytes) -> found.put(id.toString(), new String(bytes, UTF_8)));
+        return found;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.holdfast.redis.graph.model;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 
@@ -42,7 +43,8 @@ public interface Subject extends AutoCloseable {
     /** Steps until nothing is left to do. */
     void drain();
 
-    Optional<String> find(String id);
+    /** Those of the values that are there. */
+    Map<String, String> find(Collection<String> ids);
 
     Optional<String> rootTarget(String name);
 

@@ -1,6 +1,7 @@
 package io.holdfast.redis.graph.model;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -166,8 +167,15 @@ public final class ThreeKeySubject implements Subject {
     }
 
     @Override
-    public Optional<String> find(String id) {
-        return Optional.ofNullable(redis.get(id));
+    public Map<String, String> find(Collection<String> ids) {
+        Map<String, String> found = new HashMap<>();
+        for (String id : ids) {
+            String value = redis.get(id);
+            if (value != null) {
+                found.put(id, value);
+            }
+        }
+        return found;
     }
 
     @Override

@@ -1,0 +1,72 @@
+package io.holdfast.app.cache;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Setting;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.slab.PutResult;
+import io.holdfast.slab.SlabCache;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Stores one value. */
+@Command(
+        name = "put",
+        description = "Store a value under a key, evicting others if need be.",
+        footer = {
+            "  holdfast cache put /dev/shm/pages front 'hello'",
+            "  holdfast cache put /dev/shm/pages front --from front.html --ttl 1h",
+            "  holdfast cache put /dev/shm/new front 'hello' --create 64MiB",
+        })
+final class PutCommand extends KeyCommand {
+
+    @Parameters(index = "2", paramLabel = "VALUE", arity = "0..1", description = "The value, as text.")
+    private @Nullable String value;
+
+    @Option(names = "--from", paramLabel = "PATH", description = "Take the value from a file.")
+    private @Nullable Path from;
+
+    @Option(names = "--ttl", paramLabel = "TIME", description = "The value lapses after so long.")
+    private @Nullable Duration ttl;
+
+    @Option(
+            names = "--create",
+            paramLabel = "SIZE",
+            description = "Create the cache with this size if it is not there.")
+    private @Nullable String create;
+
+    @Override
+    SlabCache open(Path path) {
+        return create == null ? super.open(path) : SlabCache.open(path, Setting.parseBytes(create));
+    }
+
+    @Override
+    Answer run(View values, byte[] key) throws IOException {
+        if ((value == null) == (from == null)) {
+            throw HoldfastException.misuse("a value is wanted, and only one", "give VALUE or --from PATH");
+        }
+        byte[] bytes = from == null ? bytes(String.valueOf(value)) : Files.readAllBytes(from);
+        PutResult result;
+        if (values.namespace() == null) {
+            result = ttl == null
+                    ? values.cache().put(key, bytes)
+                    : values.cache().put(key, bytes, ttl);
+        } else {
+            result = ttl == null
+                    ? values.namespace().put(key, bytes)
+                    : values.namespace().put(key, bytes, ttl);
+        }
+        if (result.outcome() == PutResult.Outcome.BUSY) {
+            throw busy();
+        }
+        return Answer.ok()
+                .line("stored as version " + result.version() + ", " + result.evicted() + " evicted")
+                .field("version", result.version())
+                .field("evicted", result.evicted());
+    }
+}

@@ -1,0 +1,294 @@
+package io.holdfast.app.sessions;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Setting;
+import io.holdfast.ThingId;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.CommandGroup;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.Table;
+import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.hold.HoldView;
+import io.holdfast.redis.hold.HoldView.Life;
+import io.holdfast.redis.hold.HoldView.State;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Looks at a set of sessions, and does what an operator may do to it. It takes no part in serving or closing. */
+@Command(
+        name = "sessions",
+        description = "Look at sessions: who serves them, what is due, what could not be closed.",
+        subcommands = {
+            SessionsCommand.ListSessions.class,
+            SessionsCommand.Show.class,
+            SessionsCommand.Close.class,
+            SessionsCommand.DeadLetters.class,
+            SessionsCommand.Retry.class,
+            SessionsCommand.StatsOf.class,
+        },
+        footer = {
+            "  holdfast sessions list rooms --state grace",
+            "  holdfast sessions show rooms room-17",
+        })
+public final class SessionsCommand extends CommandGroup {
+
+    /** What every verb needs: the server and the set's name. */
+    abstract static class OnSet extends CliCommand {
+
+        @Option(names = "--redis", paramLabel = "URI", description = "The server. Otherwise the setting redis.uri.")
+        private @Nullable String redis;
+
+        @Parameters(index = "0", paramLabel = "NAME", description = "The set of sessions.")
+        private String set = "";
+
+        @Override
+        protected Answer run(Console console) {
+            Holdfast.Builder builder = Holdfast.builder();
+            try (Holdfast holdfast = (redis == null ? builder : builder.uri(redis)).open()) {
+                HoldView view = holdfast.sessions(set)
+                        .look()
+                        .orElseThrow(() -> new HoldfastException(
+                                Category.GONE,
+                                "there are no sessions '" + set + "' at " + holdfast.where(),
+                                "check the name and the server",
+                                null));
+                return on(view);
+            }
+        }
+
+        abstract Answer on(HoldView view);
+    }
+
+    @Command(
+            name = "list",
+            description = "List sessions by state, those that are due first.",
+            footer = {"  holdfast sessions list rooms", "  holdfast sessions list rooms --state closing --limit 20"})
+    static final class ListSessions extends OnSet {
+
+        @Option(names = "--state", paramLabel = "STATE", description = "Only these: live, grace, closing, dead-letter.")
+        private @Nullable String state;
+
+        @Option(names = "--limit", paramLabel = "N", description = "At most so many of each state (default 100).")
+        private int limit = 100;
+
+        @Override
+        Answer on(HoldView view) {
+            List<Life> lives = new ArrayList<>();
+            for (State one : state == null ? List.of(State.values()) : List.of(parse(state))) {
+                lives.addAll(view.list(one, Math.max(1, limit)));
+            }
+            return Answer.ok().table("sessions", table(lives));
+        }
+
+        private static State parse(String word) {
+            for (State state : State.values()) {
+                if (word(state).equals(word)) {
+                    return state;
+                }
+            }
+            throw HoldfastException.misuse(
+                    "unknown state '" + word + "'", "use one of live, grace, closing, dead-letter");
+        }
+    }
+
+    @Command(
+            name = "show",
+            description = "Show one session: its lives, holders with the time their leases still run, and data.",
+            footer = "  holdfast sessions show rooms room-17")
+    static final class Show extends OnSet {
+
+        @Parameters(index = "1", paramLabel = "ID", description = "The session.")
+        private String id = "";
+
+        @Override
+        Answer on(HoldView view) {
+            List<Life> lives = view.show(id);
+            if (lives.isEmpty()) {
+                throw new HoldfastException(
+                        Category.GONE,
+                        "no session '" + id + "' in '" + view.set().name() + "'",
+                        "ask 'holdfast why session:" + view.set().name() + "/" + id + "' whether it was closed",
+                        null);
+            }
+            Answer answer = Answer.ok().field("id", id).table("lives", table(lives));
+            Table holders = Table.of("holder", "leaseRuns");
+            lives.forEach(life ->
+                    life.holders().forEach(holder -> holders.row(holder.name(), time(holder.leaseMillis()))));
+            if (holders.size() > 0) {
+                answer.line("").table("holders", holders);
+            }
+            Table data = Table.of("field", "value");
+            view.data(id, lives.getFirst().epoch()).forEach(data::row);
+            if (data.size() > 0) {
+                answer.line("").table("data", data);
+            }
+            return answer;
+        }
+    }
+
+    @Command(
+            name = "close",
+            description = {
+                "Make a session due at once that nobody serves. One that is held is refused:",
+                "what is held is never closed."
+            },
+            footer = "  holdfast sessions close rooms room-17")
+    static final class Close extends OnSet {
+
+        @Parameters(index = "1", paramLabel = "ID", description = "The session.")
+        private String id = "";
+
+        @Override
+        Answer on(HoldView view) {
+            view.close(id);
+            return Answer.ok()
+                    .line("session '" + id + "' is due; the instances of '"
+                            + view.set().name() + "' close it")
+                    .field("id", id)
+                    .field("due", true);
+        }
+    }
+
+    @Command(
+            name = "dead-letters",
+            description = "List closes that failed too often. Exit code 1 if there are any.",
+            footer = "  holdfast sessions dead-letters rooms")
+    static final class DeadLetters extends OnSet {
+
+        @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 100).")
+        private int limit = 100;
+
+        @Override
+        Answer on(HoldView view) {
+            List<Life> letters = view.list(State.DEAD_LETTER, Math.max(1, limit));
+            return (letters.isEmpty() ? Answer.ok() : Answer.finding()).table("deadLetters", table(letters));
+        }
+    }
+
+    @Command(
+            name = "retry",
+            description = "Give dead letters their attempts back: all of them, or those of one session.",
+            footer = {"  holdfast sessions retry rooms", "  holdfast sessions retry rooms room-17"})
+    static final class Retry extends OnSet {
+
+        @Parameters(index = "1", arity = "0..1", paramLabel = "ID", description = "Only this session.")
+        private @Nullable String id;
+
+        @Override
+        Answer on(HoldView view) {
+            int count = 0;
+            for (Life letter : view.list(State.DEAD_LETTER, 100_000)) {
+                if (id == null || letter.id().equals(id)) {
+                    view.retry(letter.id(), letter.epoch());
+                    count++;
+                }
+            }
+            if (id != null && count == 0) {
+                throw new HoldfastException(
+                        Category.GONE,
+                        "no dead letter of session '" + id + "' in '"
+                                + view.set().name() + "'");
+            }
+            return Answer.ok().line(count + " dead letters are due again").field("retried", count);
+        }
+    }
+
+    @Command(
+            name = "stats",
+            description = {
+                "Count sessions by state, leases, and holders per session (sampled).",
+                "Quiet: the store was replaced or out of reach, and nothing lapses or closes for one lease."
+            },
+            footer = "  holdfast sessions stats rooms")
+    static final class StatsOf extends OnSet {
+
+        @Override
+        Answer on(HoldView view) {
+            HoldView.Stats stats = view.stats();
+            Table table = Table.of("figure", "value")
+                    .row("live", stats.live())
+                    .row("grace", stats.grace())
+                    .row("due", stats.due())
+                    .row("closing", stats.closing())
+                    .row("deadLetters", stats.deadLetters())
+                    .row("leases", stats.leases())
+                    .row("closed", stats.closed())
+                    .row("quiet", stats.quiet());
+            stats.holdersSampled()
+                    .forEach((holders, count) -> table.row("sampled with " + holders + " holders", count));
+            return Answer.ok().field("set", view.set().name()).table("figures", table);
+        }
+    }
+
+    /** What {@code holdfast why session:SET/ID} says: who keeps it alive and until when, or why it is gone. */
+    public static Answer why(Holdfast holdfast, ThingId session) {
+        HoldView view = holdfast.sessions(session.space())
+                .look()
+                .orElseThrow(() -> new HoldfastException(
+                        Category.GONE, "there are no sessions '" + session.space() + "' at " + holdfast.where()));
+        List<Life> lives = view.show(session.id());
+        Answer answer = Answer.ok().field("thing", session.toString()).field("alive", !lives.isEmpty());
+        for (Life life : lives) {
+            answer.line(sentence(session, life));
+            life.holders()
+                    .forEach(holder -> answer.line("  held by " + holder.name() + ", whose lease runs for another "
+                            + time(holder.leaseMillis())));
+        }
+        if (!lives.isEmpty()) {
+            return answer.field("lives", lives);
+        }
+        return view.ledger(session.id())
+                .find(session)
+                .map(gone -> answer.line(session + " is gone: "
+                                + gone.reason().name().toLowerCase(Locale.ROOT) + " at " + gone.at() + " by "
+                                + gone.by() + ", "
+                                + gone.evidence())
+                        .field("record", gone))
+                .orElseThrow(() -> new HoldfastException(
+                        Category.GONE,
+                        "nothing is known of " + session + ": it never was, or its record made way for newer ones"));
+    }
+
+    private static String sentence(ThingId session, Life life) {
+        String name = session + " epoch " + life.epoch();
+        return switch (life.state()) {
+            case LIVE -> name + " is alive: " + life.holders().size() + " holders";
+            case GRACE -> name + " is alive in its grace, due in " + time(life.dueInMillis()) + ": " + life.evidence();
+            case CLOSING ->
+                name + " is being closed, attempt " + life.attempts() + " by " + life.claimer() + ": "
+                        + life.evidence();
+            case DEAD_LETTER -> name + " could not be closed in " + life.attempts() + " attempts: " + life.evidence();
+        };
+    }
+
+    private static Table table(List<Life> lives) {
+        Table table = Table.of("id", "state", "epoch", "holders", "dueIn", "attempts", "evidence");
+        for (Life life : lives) {
+            table.row(
+                    life.id(),
+                    word(life.state()),
+                    life.epoch(),
+                    life.holders().size(),
+                    life.state() == State.LIVE ? null : time(life.dueInMillis()),
+                    life.attempts(),
+                    life.evidence());
+        }
+        return table;
+    }
+
+    private static String word(State state) {
+        return state.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private static String time(long millis) {
+        return (millis < 0 ? "-" : "") + Setting.text(Duration.ofMillis(Math.abs(millis)));
+    }
+}

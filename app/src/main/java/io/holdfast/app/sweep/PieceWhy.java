@@ -1,0 +1,92 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.ThingId;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.node.PieceFate;
+import io.holdfast.sweep.node.PieceStore;
+import io.holdfast.sweep.node.StorageNode;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** {@code holdfast why piece:NODE/ID}: why a piece is still there, or why it is gone. */
+public final class PieceWhy {
+
+    private PieceWhy() {}
+
+    /** Answers from the node, and from the catalogue if there is one. */
+    public static Answer answer(ThingId piece, List<Path> folders, Optional<Catalogue> catalogue) throws Exception {
+        try (OpenNodes nodes = OpenNodes.of(folders)) {
+            StorageNode node = nodes.named(piece.space());
+            PieceId id = PieceId.parse(piece.id(), node.idBytes());
+            PieceFate fate = node.why(id);
+            Optional<Boolean> known =
+                    catalogue.isPresent() ? Optional.of(isKnown(catalogue.get(), node.id(), id)) : Optional.empty();
+            if (fate.facts().isEmpty() && fate.record().isEmpty() && !known.orElse(false)) {
+                throw new HoldfastException(
+                        HoldfastException.Category.GONE,
+                        piece + " is not here, and no record tells that it ever was",
+                        "check the id; records make way when the ledger is full",
+                        null);
+            }
+            Answer answer = Answer.ok().field("piece", piece.toString()).field("state", state(fate, known));
+            lines(answer, node, fate, known);
+            return answer;
+        }
+    }
+
+    private static boolean isKnown(Catalogue catalogue, NodeId node, PieceId id) throws Exception {
+        try (Catalogue.Snapshot snapshot = catalogue.open()) {
+            return snapshot.contains(node, id.bytes());
+        }
+    }
+
+    private static String state(PieceFate fate, Optional<Boolean> known) {
+        boolean live = fate.facts().filter(PieceStore.Facts::isLive).isPresent();
+        if (fate.isRestored()) {
+            return "restored";
+        }
+        if (live) {
+            return known.map(yes -> yes ? "live" : "spared").orElse("present");
+        }
+        if (fate.facts().isPresent()) {
+            return "trashed";
+        }
+        return fate.record().isPresent() ? "emptied" : "lost";
+    }
+
+    private static void lines(Answer answer, StorageNode node, PieceFate fate, Optional<Boolean> known) {
+        fate.facts().ifPresent(facts -> {
+            answer.field("owner", fate.owner().map(Object::toString).orElse(null))
+                    .field("age", facts.age())
+                    .field("bytes", facts.bytes())
+                    .field("trashedBy", facts.trashedBy().orElse(null));
+            if (facts.isLive()) {
+                answer.line("on node " + node.id() + " since " + facts.age() + ", " + facts.bytes() + " bytes, owner "
+                        + fate.owner().map(Object::toString).orElse("?"));
+            } else {
+                answer.line("in the trash of cycle " + facts.trashedBy().orElse(0L) + ", " + facts.bytes()
+                        + " bytes; a read or 'holdfast sweep restore' brings it back");
+            }
+            if (facts.isLive() && !known.orElse(true)) {
+                answer.line("no catalogue knows it; spared as young until " + node.sparedUntil(facts.age())
+                        + ", then trashed by the next cycle unless it passes that cycle's filter by chance");
+            }
+        });
+        if (known.isPresent()) {
+            answer.field("inCatalogue", known.get())
+                    .line(known.get() ? "the catalogue knows it: it is live" : "the catalogue does not know it");
+        }
+        if (known.orElse(false) && fate.facts().isEmpty()) {
+            answer.line("it is live and not on the node: it is lost there");
+        }
+        fate.record()
+                .ifPresent(record -> answer.field("record", record.evidence())
+                        .line((fate.isRestored() ? "it was trashed and is back: " : "trashed: ") + record.evidence()
+                                + ", at " + record.at() + " by " + record.by()));
+    }
+}

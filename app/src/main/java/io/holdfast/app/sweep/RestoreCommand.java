@@ -1,0 +1,47 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.Table;
+import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.node.StorageNode;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Undoes a cycle. */
+@Command(
+        name = "restore",
+        description = {
+            "Undo a cycle on the given nodes: void it for good, then bring back everything that it trashed.",
+            "A live piece is never replaced. May be repeated.",
+        },
+        footer = {
+            "  holdfast sweep restore 7 --owner photos --nodes /srv/n1,/srv/n2",
+        })
+public final class RestoreCommand extends CliCommand {
+
+    @Parameters(paramLabel = "CYCLE", description = "The cycle to undo.")
+    private long cycle;
+
+    @Option(names = "--owner", paramLabel = "NAME", required = true, description = "Whose pieces.")
+    private String owner = "";
+
+    @Mixin
+    private NodesOption nodes = new NodesOption();
+
+    @Override
+    protected Answer run(Console console) throws Exception {
+        OwnerId of = new OwnerId(owner);
+        Table table = Table.of("node", "restored", "keptLive");
+        try (OpenNodes open = nodes.open()) {
+            for (StorageNode node : open.all()) {
+                StorageNode.Restored restored = node.restore(of, cycle);
+                table.row(node.id().name(), restored.restored(), restored.keptLive());
+            }
+        }
+        return Answer.ok().table("nodes", table);
+    }
+}

@@ -1,0 +1,70 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.Table;
+import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.StorageNode;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** How the nodes stand. */
+@Command(
+        name = "status",
+        description = {
+            "Show each node's last cycle, what is under way, what lies in the trash, and alarms.",
+            "Exit code 1 if an alarm stands.",
+        },
+        footer = {
+            "  holdfast sweep status --nodes /srv/n1,/srv/n2",
+        })
+public final class StatusCommand extends CliCommand {
+
+    @Mixin
+    private NodesOption nodes = new NodesOption();
+
+    @Override
+    protected Answer run(Console console) throws Exception {
+        Table cycles = Table.of("node", "owner", "lastCycle", "underWay", "verdict", "wouldTrash", "alarms");
+        Table trash = Table.of("node", "owner", "cycle", "since", "emptiesAt", "restored");
+        Table alarms = Table.of("node", "owner", "cycle", "piece", "readAt");
+        try (OpenNodes open = nodes.open()) {
+            for (StorageNode node : open.all()) {
+                for (NodeStatus.OfOwner status : node.status().owners()) {
+                    add(node.id().name(), status, cycles, trash, alarms);
+                }
+            }
+        }
+        Answer answer = alarms.size() > 0 ? Answer.finding() : Answer.ok();
+        answer.table("cycles", cycles);
+        if (trash.size() > 0) {
+            answer.line("").table("trash", trash);
+        }
+        if (alarms.size() > 0) {
+            answer.line("").table("alarms", alarms);
+            answer.line("These pieces were read though they were in the trash; they are back. Plan a cycle: it asks"
+                    + " the catalogue about them.");
+        }
+        return answer;
+    }
+
+    private static void add(String node, NodeStatus.OfOwner status, Table cycles, Table trash, Table alarms) {
+        String owner = status.owner().name();
+        NodeStatus.UnderWay underWay = status.underWay().orElse(null);
+        cycles.row(
+                node,
+                owner,
+                status.lastCycle(),
+                underWay == null ? "-" : underWay.released() ? "trashing" : "planned",
+                underWay == null ? null : underWay.verdict(),
+                underWay == null ? null : underWay.wouldTrash(),
+                status.alarms().size());
+        status.trash()
+                .forEach(entry ->
+                        trash.row(node, owner, entry.cycle(), entry.since(), entry.emptiesAt(), entry.restored()));
+        status.alarms()
+                .forEach(alarm ->
+                        alarms.row(node, owner, alarm.cycle(), alarm.id().toString(), alarm.at()));
+    }
+}

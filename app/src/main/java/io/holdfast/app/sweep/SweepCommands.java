@@ -1,0 +1,23 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.app.cli.CommandGroup;
+import picocli.CommandLine.Command;
+
+/** The verbs of the sweep. */
+@Command(
+        name = "sweep",
+        description = "Find pieces on storage nodes that no catalogue knows, and move them to the trash.",
+        subcommands = {
+            PlanCommand.class,
+            RunCommand.class,
+            ApproveCommand.class,
+            StatusCommand.class,
+            RestoreCommand.class,
+            LossesCommand.class,
+        },
+        footer = {
+            "  holdfast sweep plan --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
+            "  holdfast sweep run --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
+            "  holdfast sweep restore 7 --owner photos --nodes /srv/n1,/srv/n2",
+        })
+public final class SweepCommands extends CommandGroup {}

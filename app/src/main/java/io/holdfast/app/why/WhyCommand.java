@@ -1,0 +1,174 @@
+package io.holdfast.app.why;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Reclaimed;
+import io.holdfast.Setting;
+import io.holdfast.ThingId;
+import io.holdfast.Why;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.Progress;
+import io.holdfast.app.cli.RedisOption;
+import io.holdfast.app.sessions.SessionsCommand;
+import io.holdfast.app.sweep.PieceWhy;
+import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.graph.Addressing;
+import io.holdfast.redis.graph.GraphInspection;
+import io.holdfast.redis.graph.GraphSettings;
+import io.holdfast.redis.graph.ValueGraph;
+import io.holdfast.redis.graph.ValueId;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.sweep.catalogue.FileCatalogue;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Why is this alive, or why is it gone? */
+@Command(
+        name = "why",
+        description = {
+            "Say why a thing is still there, with the chain of holders and their deadlines, or why it is gone.",
+            "Values do not know who holds them: asking for one walks the graph from its roots and leases.",
+            "Exit code 3 if nothing is known of it.",
+        },
+        footer = {
+            "  holdfast why root:docs/main",
+            "  holdfast why value:docs/01a1e10f3d49f66afc24422a310de14b",
+            "  holdfast why session:rooms/lobby",
+            "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
+        })
+public final class WhyCommand extends CliCommand {
+
+    @Parameters(
+            paramLabel = "KIND:ID",
+            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID or piece:NODE/ID.")
+    private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
+
+    @Mixin
+    private RedisOption redis = new RedisOption();
+
+    @Option(
+            names = "--nodes",
+            paramLabel = "FOLDER",
+            split = ",",
+            description = "For a piece: the folders of the storage nodes.")
+    private List<Path> nodes = new ArrayList<>();
+
+    @Option(names = "--catalogue", paramLabel = "FILE", description = "For a piece: a catalogue file to ask as well.")
+    private @Nullable Path catalogue;
+
+    @Override
+    protected Answer run(Console console) throws Exception {
+        return switch (thing.kind()) {
+            case VALUE, ROOT -> answer(ofGraph(console));
+            case SESSION -> {
+                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
+                    yield SessionsCommand.why(holdfast, thing);
+                }
+            }
+            case PIECE ->
+                PieceWhy.answer(
+                        thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
+            case LEASE, AGGREGATE ->
+                throw HoldfastException.misuse(
+                        "why does not know things of kind " + thing.kind().word(),
+                        "ask for a value, a root, a session or a piece");
+        };
+    }
+
+    private Why ofGraph(Console console) {
+        Optional<Addressing> addressing;
+        try (RedisLink link = redis.link()) {
+            addressing = ValueGraph.existing(link, thing.space());
+            if (addressing.isEmpty()) {
+                return ValueGraph.whyGone(link, thing);
+            }
+        }
+        try (Holdfast holdfast = Holdfast.builder()
+                        .uri(redis.uri())
+                        .set(GraphSettings.ADDRESSING, addressing.get())
+                        .open();
+                Progress progress = console.progress("walking", 1)) {
+            GraphInspection graph = holdfast.graph(thing.space()).inspect();
+            if (thing.kind() == ThingId.Kind.ROOT) {
+                return graph.whyRoot(thing.id());
+            }
+            long[] shown = {0};
+            return graph.why(ValueId.parse(thing.id()), (phase, done, total) -> {
+                progress.total(total);
+                progress.step(done - shown[0]);
+                shown[0] = done;
+            });
+        }
+    }
+
+    /** The same form for every kind of thing. */
+    static Answer answer(Why why) {
+        Answer answer = why instanceof Why.Unknown unknown
+                ? Answer.failed(new HoldfastException(
+                        HoldfastException.Category.GONE, unknown.thing() + ": " + unknown.detail()))
+                : Answer.ok();
+        answer.field("thing", why.thing().toString());
+        switch (why) {
+            case Why.Alive alive -> {
+                answer.line(why.thing() + " is alive: " + alive.detail());
+                alive.chain().forEach(holder -> answer.line("  held by " + holder.name() + until(holder)));
+                answer.field("state", "alive")
+                        .field("detail", alive.detail())
+                        .field(
+                                "chain",
+                                alive.chain().stream().map(WhyCommand::json).toList());
+            }
+            case Why.Doomed doomed ->
+                answer.line(why.thing() + " is doomed: " + doomed.detail())
+                        .field("state", "doomed")
+                        .field("detail", doomed.detail());
+            case Why.Gone gone -> {
+                Reclaimed record = gone.record();
+                answer.line(why.thing() + " is gone: " + record.reason().name().toLowerCase(Locale.ROOT) + ", "
+                                + record.evidence())
+                        .line("  at " + record.at() + " by " + record.by())
+                        .field("state", "gone")
+                        .field("reason", record.reason())
+                        .field("evidence", record.evidence())
+                        .field("at", record.at())
+                        .field("by", record.by().toString());
+            }
+            case Why.Unknown unknown ->
+                answer.line(why.thing() + " is unknown: " + unknown.detail())
+                        .field("state", "unknown")
+                        .field("detail", unknown.detail());
+        }
+        return answer;
+    }
+
+    private static String until(Why.Holder holder) {
+        if (holder.deadline().isEmpty()) {
+            return "";
+        }
+        Instant deadline = holder.deadline().get();
+        Duration left = Duration.between(Instant.now(), deadline);
+        return left.isNegative()
+                ? ", which lapsed at " + deadline
+                : ", lapses in " + Setting.text(Duration.ofSeconds(left.toSeconds())) + " unless renewed";
+    }
+
+    private static Map<String, @Nullable Object> json(Why.Holder holder) {
+        Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+        fields.put("holder", holder.name());
+        fields.put("deadline", holder.deadline().orElse(null));
+        return fields;
+    }
+}

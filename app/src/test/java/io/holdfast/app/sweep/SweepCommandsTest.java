@@ -1,0 +1,155 @@
+package io.holdfast.app.sweep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.app.HoldfastCommands;
+import io.holdfast.app.cli.Cli;
+import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.catalogue.CsvFile;
+import io.holdfast.sweep.catalogue.FileCatalogue;
+import io.holdfast.sweep.catalogue.IdForm;
+import io.holdfast.sweep.node.FilePieceStore;
+import io.holdfast.sweep.node.StorageNode;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands as an operator uses them, one after the other. */
+class SweepCommandsTest {
+
+    private static final OwnerId OWNER = new OwnerId("photos");
+
+    @TempDir
+    private Path folder;
+
+    private final List<PieceId> live = ids(1, 60);
+    private final List<PieceId> garbage = ids(2, 5);
+    private Path node;
+    private Path catalogue;
+    private String out = "";
+
+    @BeforeEach
+    void fill() throws IOException {
+        node = folder.resolve("n1");
+        try (StorageNode storage =
+                StorageNode.at(node, "n1").sync(FilePieceStore.Sync.NONE).open()) {
+            for (List<PieceId> some : List.of(live, garbage)) {
+                for (PieceId id : some) {
+                    storage.put(OWNER, id, new ByteArrayInputStream(id.bytes()));
+                }
+            }
+        }
+        try (Stream<Path> files = Files.walk(node.resolve("pieces"))) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                Files.setLastModifiedTime(file, FileTime.from(Instant.now().minus(Duration.ofDays(10))));
+            }
+        }
+        catalogue = folder.resolve("pieces.csv");
+        FileCatalogue.Head head = new FileCatalogue.Head(OWNER, Instant.now(), "db-1");
+        try (FileCatalogue.Writer writer = CsvFile.write(catalogue, head, IdForm.HEX)) {
+            for (PieceId id : live) {
+                writer.piece(new NodeId("n1"), id.bytes(), Instant.now().toEpochMilli());
+            }
+        }
+    }
+
+    @Test
+    void planRunStatusWhyAndRestore() {
+        assertThat(run("sweep", "plan", "--catalogue", catalogue, "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out).contains("cycle 1 of photos", "first_cycle");
+        assertThat(run("sweep", "run", "--catalogue", catalogue, "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out).contains("cycle 2 of photos: 60 live pieces", " trashed");
+        assertThat(run("sweep", "status", "--nodes", node)).isEqualTo(ExitCode.OK);
+        assertThat(out).contains("EMPTIES AT");
+        String trashed = garbage.stream()
+                .map(PieceId::toString)
+                .filter(id ->
+                        run("why", "piece:n1/" + id, "--nodes", node) == ExitCode.OK && out.contains("in the trash"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(out).contains("cycle 2 of photos for n1");
+        assertThat(run("sweep", "restore", "2", "--owner", "photos", "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        run("why", "piece:n1/" + trashed, "--nodes", node, "--catalogue", catalogue, "--json");
+        assertThat(out).contains("\"state\":\"restored\"", "\"inCatalogue\":false");
+        run("why", "piece:n1/" + live.getFirst(), "--nodes", node, "--catalogue", catalogue);
+        assertThat(out).contains("the catalogue knows it: it is live");
+    }
+
+    @Test
+    void approveTakesExactlyTheReportedNumber() {
+        run("sweep", "plan", "--catalogue", catalogue, "--nodes", node, "--json");
+        String count = out.replaceAll("(?s).*\"wouldTrash\":(\\d+).*", "$1");
+        Object[] approve = {"sweep", "approve", "1", "--owner", "photos", "--operator", "ann", "--nodes", node, "--node"
+        };
+        assertThat(run(with(approve, "n1=999"))).isEqualTo(ExitCode.FINDING);
+        assertThat(out).contains("nothing was trashed");
+        assertThat(run(with(approve, "n1=" + count))).isEqualTo(ExitCode.OK);
+        assertThat(out).contains("done");
+        assertThat(run(with(approve, "n1=" + count))).as("only once").isEqualTo(ExitCode.NOT_FOUND);
+    }
+
+    @Test
+    void wrongInputIsToldInOneLine() throws IOException {
+        assertThat(run("sweep", "plan", "--catalogue", folder.resolve("no.csv"), "--nodes", node))
+                .isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "plan", "--catalogue", catalogue, "--nodes", folder))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(folder.resolve("pieces")).doesNotExist();
+        Files.write(catalogue, new byte[] {'x'}, java.nio.file.StandardOpenOption.APPEND);
+        assertThat(run("sweep", "run", "--catalogue", catalogue, "--nodes", node))
+                .isEqualTo(ExitCode.CORRUPT);
+        assertThat(run("why", "piece:n2/abc", "--nodes", node)).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("why", "piece:n1/abc", "--nodes", node)).isEqualTo(ExitCode.USAGE);
+        assertThat(run("sweep", "plan", "--catalogue", "jdbc:h2:mem:x", "--nodes", node))
+                .isEqualTo(ExitCode.USAGE);
+    }
+
+    private static Object[] with(Object[] args, Object last) {
+        List<Object> all = new ArrayList<>(List.of(args));
+        all.add(last);
+        return all.toArray();
+    }
+
+    private ExitCode run(Object... args) {
+        StringWriter written = new StringWriter();
+        Console console = Console.of(new PrintWriter(written), new PrintWriter(new StringWriter()));
+        String[] texts = new String[args.length];
+        for (int i = 0; i < args.length; i++) {
+            texts[i] = args[i].toString();
+        }
+        ExitCode code = new Cli(new HoldfastCommands(), console).run(texts);
+        out = written.toString();
+        return code;
+    }
+
+    private static List<PieceId> ids(long seed, int count) {
+        SplittableRandom random = new SplittableRandom(seed);
+        List<PieceId> ids = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            byte[] id = new byte[32];
+            random.nextBytes(id);
+            ids.add(PieceId.of(id));
+        }
+        return ids;
+    }
+}

@@ -1,0 +1,165 @@
+package io.holdfast.bench.slab;
+
+import io.holdfast.bench.Meter;
+import io.holdfast.testkit.ChildJvm;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.CyclicBarrier;
+import org.HdrHistogram.Histogram;
+
+/**
+ * One contender in a JVM of its own, with the flags it needs and a compiler that has seen nothing else. It does what
+ * its standard input says, and answers each line with one.
+ *
+ * <pre>
+ *   fill REQUESTS           get, on a miss put         -> hit ratio
+ *   get THREADS OPERATIONS  of keys that are there     -> million operations per CPU-second, summed over the threads
+ *   put THREADS OPERATIONS                             -> the same
+ *   latency OPERATIONS      one thread                 -> p99.9 of get and put in microseconds
+ *   facts
+ * </pre>
+ */
+final class PeerMain {
+
+    private final CachePeer peer;
+    private final Workload workload;
+    private final byte[][] values = Workload.values();
+    private static volatile int sink;
+
+    private PeerMain(CachePeer peer, Workload workload) {
+        this.peer = peer;
+        this.workload = workload;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        CachePeer.Kind kind = CachePeer.Kind.valueOf(arguments[0]);
+        int keys = Integer.parseInt(arguments[3]);
+        try (CachePeer peer = kind.open(Path.of(arguments[1]), Long.parseLong(arguments[2]), keys)) {
+            PeerMain main = new PeerMain(peer, new Workload(keys, Long.parseLong(arguments[4])));
+            ChildJvm.sayReady();
+            var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            String line;
+            while ((line = lines.readLine()) != null && !line.equals("end")) {
+                ChildJvm.say("= " + main.answer(line.split(" ")));
+            }
+        }
+        System.exit(0);
+    }
+
+    private String answer(String[] words) throws Exception {
+        return switch (words[0]) {
+            case "fill" -> number(fill(Integer.parseInt(words[1])));
+            case "get" -> number(rate(words, true));
+            case "put" -> number(rate(words, false));
+            case "latency" -> latency(Integer.parseInt(words[1]));
+            case "facts" -> peer.facts();
+            default -> throw new IllegalArgumentException(words[0]);
+        };
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.6f", value);
+    }
+
+    private double fill(int requests) {
+        if (!peer.evicts()) {
+            for (int key = 0; key < workload.keys(); key++) {
+                peer.put(key, values[Workload.lengthOf(key)]);
+            }
+        }
+        int hits = 0;
+        for (int i = 0; i < requests; i++) {
+            int key = workload.next();
+            if (peer.get(key) != null) {
+                hits++;
+            } else {
+                peer.put(key, values[Workload.lengthOf(key)]);
+            }
+        }
+        return (double) hits / requests;
+    }
+
+    private int[] present(int operations) {
+        int[] stream = new int[operations];
+        for (int i = 0; i < operations; ) {
+            int key = workload.next();
+            if (peer.get(key) != null) {
+                stream[i++] = key;
+            }
+        }
+        return stream;
+    }
+
+    private double rate(String[] words, boolean get) throws Exception {
+        int threads = Integer.parseInt(words[1]);
+        int operations = Integer.parseInt(words[2]);
+        int[][] streams = new int[threads][];
+        for (int i = 0; i < threads; i++) {
+            streams[i] = get || !peer.evicts() ? present(operations) : workload.stream(operations);
+        }
+        CyclicBarrier together = new CyclicBarrier(threads);
+        double[] rates = new double[threads];
+        Thread[] workers = new Thread[threads];
+        for (int i = 0; i < threads; i++) {
+            int number = i;
+            workers[i] = Thread.ofPlatform().start(() -> {
+                try {
+                    together.await();
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+                long begin = Meter.threadCpuNanos();
+                if (get) {
+                    getAll(streams[number]);
+                } else {
+                    putAll(streams[number]);
+                }
+                rates[number] = operations * 1e3 / (Meter.threadCpuNanos() - begin);
+            });
+        }
+        for (Thread worker : workers) {
+            worker.join();
+        }
+        return Arrays.stream(rates).sum();
+    }
+
+    private void getAll(int[] stream) {
+        int sum = 0;
+        for (int key : stream) {
+            byte[] value = peer.get(key);
+            sum += value == null ? 0 : value[value.length - 1];
+        }
+        sink = sum;
+    }
+
+    private void putAll(int[] stream) {
+        for (int key : stream) {
+            peer.put(key, values[Workload.lengthOf(key)]);
+        }
+    }
+
+    private String latency(int operations) {
+        Histogram gets = new Histogram(3);
+        Histogram puts = new Histogram(3);
+        int sum = 0;
+        for (int i = 0; i < operations; i++) {
+            int key = workload.next();
+            long begin = System.nanoTime();
+            byte[] value = peer.get(key);
+            long between = System.nanoTime();
+            gets.recordValue(between - begin);
+            sum += value == null ? 0 : value.length;
+            if (value == null || i % 4 == 0) {
+                long before = System.nanoTime();
+                peer.put(key, values[Workload.lengthOf(key)]);
+                puts.recordValue(System.nanoTime() - before);
+            }
+        }
+        sink = sum;
+        return number(gets.getValueAtPercentile(99.9) / 1e3) + " " + number(puts.getValueAtPercentile(99.9) / 1e3);
+    }
+}

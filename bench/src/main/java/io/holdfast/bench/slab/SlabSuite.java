@@ -1,0 +1,335 @@
+package io.holdfast.bench.slab;
+
+import io.holdfast.bench.Contest;
+import io.holdfast.bench.Row;
+import io.holdfast.bench.Row.Direction;
+import io.holdfast.bench.Run;
+import io.holdfast.bench.Suite;
+import io.holdfast.slab.SlabCache;
+import io.holdfast.testkit.ChildJvm;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/**
+ * The slab cache beside Caffeine, Chronicle Map, Ehcache off-heap, OHC and the raw limit: each in a JVM of its own, by
+ * turns. Speeds are operations per CPU-second of the threads that call, so that a busy machine does not count; the
+ * collector's and compiler's own threads are left out, which favours the heap.
+ */
+public final class SlabSuite implements Suite {
+
+    private static final List<String> FLAGS = List.of(
+            "-Xmx2g",
+            "-XX:TieredStopAtLevel=4",
+            "-Dchronicle.analytics.disable=true",
+            "-Dchronicle.announcer.disable=true",
+            "--sun-misc-unsafe-memory-access=allow",
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+            "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+            "--add-exports=jdk.unsupported/sun.misc=ALL-UNNAMED",
+            "--add-exports=jdk.compiler/com.sun.tools.javac.file=ALL-UNNAMED",
+            "--add-opens=jdk.compiler/com.sun.tools.javac=ALL-UNNAMED",
+            "--add-opens=java.base/java.lang=ALL-UNNAMED",
+            "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
+            "--add-opens=java.base/java.io=ALL-UNNAMED",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-opens=java.base/java.util=ALL-UNNAMED");
+
+    @Override
+    public String name() {
+        return "slab";
+    }
+
+    @Override
+    public String description() {
+        return "a cache in shared memory: gets, puts, scaling, latency, memory, hit ratios";
+    }
+
+    @Override
+    public void measure(Run run) throws Exception {
+        Path folder = Files.createTempDirectory(sharedMemory(), "holdfast-bench-");
+        try {
+            speeds(run, folder);
+            shift(run, folder);
+            traces(run, folder);
+        } finally {
+            delete(folder);
+        }
+    }
+
+    private static Path sharedMemory() {
+        Path shared = Path.of("/dev/shm");
+        return Files.isWritable(shared) ? shared : Path.of(System.getProperty("java.io.tmpdir"));
+    }
+
+    private static void delete(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+
+    /** A contender's JVM. */
+    private record Peer(CachePeer.Kind kind, ChildJvm jvm) {
+
+        String ask(String line) {
+            jvm.send(line);
+            return answer();
+        }
+
+        String answer() {
+            return jvm.awaitLine(line -> line.startsWith("= ")).substring(2);
+        }
+
+        double number(String line) {
+            return Double.parseDouble(ask(line));
+        }
+    }
+
+    private static Peer start(CachePeer.Kind kind, Path folder, long bytes, int keys, int seed) {
+        return new Peer(
+                kind,
+                ChildJvm.of(PeerMain.class)
+                        .options(FLAGS.toArray(String[]::new))
+                        .arguments(kind, folder.resolve("bench"), bytes, keys, seed)
+                        .start());
+    }
+
+    private static void speeds(Run run, Path folder) {
+        long bytes = SlabCache.mebibytes(run.size(256, 64));
+        int keys = run.size(1_000_000, 250_000);
+        int requests = run.size(3_000_000, 600_000);
+        int operations = run.size(400_000, 100_000);
+        int rounds = run.size(7, 3);
+        Map<CachePeer.Kind, Peer> peers = new EnumMap<>(CachePeer.Kind.class);
+        Map<String, List<Double>> figures = new java.util.LinkedHashMap<>();
+        try {
+            Map<CachePeer.Kind, Double> ratios = new EnumMap<>(CachePeer.Kind.class);
+            for (CachePeer.Kind kind : CachePeer.Kind.values()) {
+                run.note("filling " + kind);
+                try {
+                    peers.put(kind, start(kind, folder, bytes, keys, 7));
+                    ratios.put(kind, peers.get(kind).number("fill " + requests));
+                } catch (AssertionError e) {
+                    run.note(kind + " does not run here: " + e.getMessage());
+                    Peer failed = peers.remove(kind);
+                    if (failed != null) {
+                        failed.jvm.close();
+                    }
+                }
+            }
+            Peer second = start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 8);
+            second.number("fill " + operations);
+            for (int round = 0; round <= rounds; round++) {
+                run.note("round " + round + " of " + rounds);
+                for (Peer peer : peers.values()) {
+                    for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+                        double rate = peer.number(what + " " + operations);
+                        note(figures, round, peer.kind + " " + what, rate);
+                    }
+                }
+                Peer first = peers.get(CachePeer.Kind.HOLDFAST);
+                first.jvm.send("get 1 " + operations);
+                second.jvm.send("get 1 " + operations);
+                double both = Double.parseDouble(first.answer()) + Double.parseDouble(second.answer());
+                note(figures, round, "processes", both);
+            }
+            second.jvm.close();
+            speedRows(run, peers, figures);
+            Peer holdfast = peers.get(CachePeer.Kind.HOLDFAST);
+            latencyRows(run, peers, operations);
+            factRows(run, holdfast.ask("facts"));
+            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
+            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.OHC);
+            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.EHCACHE);
+        } finally {
+            peers.values().forEach(peer -> peer.jvm.close());
+        }
+    }
+
+    private static void note(Map<String, List<Double>> figures, int round, String name, double figure) {
+        if (round > 0) {
+            figures.computeIfAbsent(name, key -> new ArrayList<>()).add(figure);
+        }
+    }
+
+    private static double median(Map<String, List<Double>> figures, String name) {
+        return Contest.median(figures.getOrDefault(name, List.of(Double.NaN)).stream()
+                .mapToDouble(Double::doubleValue)
+                .toArray());
+    }
+
+    private static void row(
+            Run run, String name, String unit, Map<CachePeer.Kind, Double> figures, CachePeer.Kind baseline) {
+        if (figures.containsKey(baseline)) {
+            run.row(Row.compared(
+                    name,
+                    unit,
+                    Direction.HIGHER,
+                    figures.get(CachePeer.Kind.HOLDFAST),
+                    figures.get(baseline),
+                    label(baseline)));
+        }
+    }
+
+    private static String label(CachePeer.Kind kind) {
+        return kind.name().toLowerCase(java.util.Locale.ROOT);
+    }
+
+    private static void speedRows(Run run, Map<CachePeer.Kind, Peer> peers, Map<String, List<Double>> figures) {
+        String unit = "M/CPU-s";
+        for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+            String name = what.substring(0, 3) + ", " + (what.endsWith("1") ? "one thread" : "two threads");
+            boolean get = what.startsWith("get");
+            ToDoubleFunction<CachePeer.Kind> figure = kind -> median(figures, kind + " " + what);
+            double best = peers.keySet().stream()
+                    .filter(kind -> kind == CachePeer.Kind.EHCACHE
+                            || kind == CachePeer.Kind.OHC
+                            || (!get && kind == CachePeer.Kind.CHRONICLE))
+                    .mapToDouble(figure)
+                    .max()
+                    .orElse(Double.NaN);
+            for (CachePeer.Kind kind : peers.keySet()) {
+                if (kind == CachePeer.Kind.HOLDFAST) {
+                    continue;
+                }
+                Row row = Row.compared(
+                        name,
+                        unit,
+                        Direction.HIGHER,
+                        figure.applyAsDouble(CachePeer.Kind.HOLDFAST),
+                        figure.applyAsDouble(kind),
+                        label(kind));
+                boolean isBest = figure.applyAsDouble(kind) == best;
+                run.row(get && kind == CachePeer.Kind.RAW ? row.goal(0.8) : isBest ? row.goal(1) : row);
+            }
+        }
+        double one = median(figures, CachePeer.Kind.HOLDFAST + " get 1");
+        run.row(Row.compared(
+                        "get scales, two threads",
+                        unit,
+                        Direction.HIGHER,
+                        median(figures, CachePeer.Kind.HOLDFAST + " get 2"),
+                        one,
+                        "one thread")
+                .goal(1.6));
+        run.row(Row.compared(
+                        "get scales, two processes",
+                        unit,
+                        Direction.HIGHER,
+                        median(figures, "processes"),
+                        one,
+                        "one process")
+                .goal(1.6));
+    }
+
+    private static void latencyRows(Run run, Map<CachePeer.Kind, Peer> peers, int operations) {
+        Map<CachePeer.Kind, String[]> latencies = new EnumMap<>(CachePeer.Kind.class);
+        for (CachePeer.Kind kind : List.of(CachePeer.Kind.HOLDFAST, CachePeer.Kind.CAFFEINE, CachePeer.Kind.OHC)) {
+            Peer peer = peers.get(kind);
+            if (peer != null) {
+                latencies.put(kind, peer.ask("latency " + operations * 2).split(" "));
+            }
+        }
+        String[] own = latencies.remove(CachePeer.Kind.HOLDFAST);
+        latencies.forEach((kind, figures) -> {
+            for (int i = 0; i < 2; i++) {
+                run.row(Row.compared(
+                        "p99.9 of " + (i == 0 ? "get" : "put"),
+                        "us",
+                        Direction.LOWER,
+                        Double.parseDouble(own[i]),
+                        Double.parseDouble(figures[i]),
+                        label(kind)));
+            }
+        });
+    }
+
+    private static void factRows(Run run, String facts) {
+        Map<String, String> named = new java.util.HashMap<>();
+        for (String fact : facts.split(" ")) {
+            named.put(fact.substring(0, fact.indexOf('=')), fact.substring(fact.indexOf('=') + 1));
+        }
+        run.row(Row.reported(
+                "longest lock hold", "us", Direction.LOWER, Double.parseDouble(named.get("longestHoldMicros"))));
+        run.row(Row.compared(
+                        "most values evicted by a put",
+                        "values",
+                        Direction.LOWER,
+                        Double.parseDouble(named.get("mostEvicted")),
+                        Double.parseDouble(named.get("mostPerPage")),
+                        "values of a page")
+                .goal(1));
+        run.row(Row.reported(
+                        "memory lost to tables, headers' slack and fragments",
+                        "part",
+                        Direction.LOWER,
+                        Double.parseDouble(named.get("overhead")))
+                .goal(0.15));
+        run.row(Row.reported(
+                        "audit is clean after all of it",
+                        "1 = yes",
+                        Direction.HIGHER,
+                        named.get("clean").equals("true") ? 1 : 0)
+                .goal(1));
+    }
+
+    /** 8 MiB of 300-byte values, then 60,000 requests for 4,000 keys of 1,500 bytes. */
+    private static void shift(Run run, Path folder) {
+        run.note("shift of sizes");
+        try (CachePeer cache = new HoldfastPeer(folder.resolve("shift"), SlabCache.mebibytes(8))) {
+            for (int i = 0; i < 40_000; i++) {
+                cache.put(1_000_000 + i, new byte[300]);
+            }
+            SplittableRandom random = new SplittableRandom(5);
+            int hits = 0;
+            int requests = 60_000;
+            for (int i = 0; i < requests; i++) {
+                int key = random.nextInt(4_000);
+                if (cache.get(key) != null) {
+                    hits++;
+                } else {
+                    cache.put(key, new byte[1_500]);
+                }
+            }
+            run.row(Row.reported("hit ratio after sizes shift", "part", Direction.HIGHER, (double) hits / requests)
+                    .goal(0.93));
+        }
+    }
+
+    private static void traces(Run run, Path folder) throws IOException {
+        List<Trace> traces = new ArrayList<>();
+        for (Path file : run.traces()) {
+            traces.add(Trace.read(file));
+        }
+        if (traces.isEmpty()) {
+            traces.add(Trace.synthetic(run.size(600_000, 120_000)));
+        }
+        for (Trace trace : traces) {
+            for (int mebibytes : new int[] {16, 64}) {
+                run.note("trace " + trace.name() + " at " + mebibytes + " MiB");
+                long bytes = SlabCache.mebibytes(mebibytes);
+                String name = "hit ratio, " + trace.name() + " at " + mebibytes + " MiB";
+                double own;
+                try (CachePeer cache = new HoldfastPeer(folder.resolve(trace.name() + mebibytes), bytes)) {
+                    own = trace.replay(cache);
+                }
+                double caffeine;
+                try (CachePeer cache = new CaffeinePeer(bytes)) {
+                    caffeine = trace.replay(cache);
+                }
+                run.row(Row.compared(name, "part", Direction.HIGHER, own, trace.byteLru(bytes), "byte-LRU ideal")
+                        .goal(1));
+                run.row(Row.compared(name, "part", Direction.HIGHER, own, caffeine, "caffeine"));
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package io.holdfast.redis.hold;
+
+import java.time.Duration;
+
+/**
+ * How one instance treats the things of a set. Instances may differ, for instance while a new setting is rolled out.
+ *
+ * @param lease how long an instance's holds outlive its last sign of life
+ * @param grace from the last release to the close; in an idle set: from the last activity
+ * @param claim how long a claim runs unless renewed
+ * @param attemptsMax after so many attempts that failed, a claim becomes a dead letter
+ * @param overlap whether a new life of a thing may begin before the earlier one is finished
+ * @param ledgerCapacity how many records a shard's ledger keeps
+ */
+public record HoldRules(
+        Duration lease, Duration grace, Duration claim, int attemptsMax, boolean overlap, int ledgerCapacity) {
+
+    /** Earlier lives of one thing that may wait to be finished; one digit of its record. */
+    static final int UNFINISHED_MAX = 9;
+
+    int unfinishedMax() {
+        return overlap ? UNFINISHED_MAX : 1;
+    }
+}

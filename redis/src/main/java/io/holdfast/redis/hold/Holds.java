@@ -1,0 +1,322 @@
+package io.holdfast.redis.hold;
+
+import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.ReclaimReason;
+import io.holdfast.Time;
+import io.holdfast.redis.hold.HoldScripts.ClaimStep;
+import io.holdfast.redis.hold.HoldScripts.LapseStep;
+import io.holdfast.redis.hold.HoldScripts.Settlement;
+import io.holdfast.redis.hold.ShardLease.Wish;
+import io.holdfast.redis.link.RedisLink.Call;
+import io.holdfast.redis.link.RedisLink.Outcome;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One instance's holds on the things of one set.
+ *
+ * <h2>What it promises</h2>
+ *
+ * <ol>
+ *   <li>A thing is claimed only when no living lease is recorded as its holder, and by one instance at a time.
+ *   <li>The holders of a thing are names, not a number: a hold that is taken twice is one hold, one that is given up
+ *       twice is gone once, and the count can be neither negative nor wrong.
+ *   <li>An instance that dies is found by its lease, and what it held is released in bounded steps by any other.
+ * </ol>
+ *
+ * <h2>How it stays true</h2>
+ *
+ * <b>One decides.</b> Every change is one script in one shard, which is one slot of a cluster; scripts look first and
+ * write last. Nothing is decided here from an earlier answer.
+ *
+ * <p><b>Late and repeated calls.</b> An instance sends one call at a time to a shard, with a lease and a sequence number. The
+ * shard remembers the last number of each living lease. The same call again does the same again, which changes nothing;
+ * an older one is refused, and so is any call of a lease that is gone. Taking a lease carries the server's time until
+ * which it may be done, and the deadline of a lease outlives the lease: so a late repeat can not bring one back.
+ *
+ * <p><b>A lease is dead when it is marked dead</b>, and then for good. A deadline that has passed only allows the marking. Until
+ * then a late renewal is as good as a punctual one; afterwards the instance is told at its next call, takes a new
+ * incarnation and asserts again what it holds. If it was slow itself, it knows before the server could: it counts from
+ * when it <em>sent</em> its last renewal, on its own monotonic clock ({@link #trusts}).
+ *
+ * <p><b>A store that proves nothing.</b> After a restart or a fail-over, after a stall of the store, after a jump of its
+ * clock, all holders look late and none of them may be. The scripts that mark and claim see this by themselves (run id,
+ * and how long ago anybody was there at all), and then nothing lapses and nothing is claimed for the longest lease.
+ * Meanwhile the instances assert again what they hold. What asynchronous replication has lost, a fail-over cannot bring
+ * back: a close that was committed may then be done again, with a higher token.
+ *
+ * <p><b>Time</b> is the server's throughout; an instance's wall clock is never used.
+ */
+public final class Holds {
+
+    /** How many things one step of releasing the dead may touch, in each shard. */
+    static final int LAPSE_BUDGET = 128;
+
+    /** What a heartbeat found of a shard. */
+    public enum Condition {
+        RENEWED,
+        /** The lease was gone; a new one has been taken. */
+        REJOINED,
+        /** Another server answers than before, perhaps with an earlier state. */
+        REPLACED,
+        UNREACHABLE
+    }
+
+    private final HoldSet set;
+    private final HoldRules rules;
+    private final HoldScripts scripts;
+    private final Time time;
+    private final List<ShardLease> leases = new ArrayList<>();
+    private final List<Combiner<Settlement, Status>> settling = new ArrayList<>();
+    private final String by;
+
+    /**
+     * @param self a holder whose incarnation nobody else uses, not even another {@code Holds} of this process
+     * @param reason what the ledger says when a claim is committed
+     */
+    public Holds(ScriptCaller caller, HoldSet set, HoldRules rules, HolderId self, Time time, ReclaimReason reason) {
+        this.set = set;
+        this.rules = rules;
+        this.scripts = new HoldScripts(caller, set);
+        this.time = time;
+        this.by = self.toString();
+        for (int shard = 0; shard < set.shards(); shard++) {
+            leases.add(new ShardLease(scripts, set, rules, time, shard, self));
+            int here = shard;
+            settling.add(new Combiner<>(batch -> scripts.settle(here, rules, by, reason, batch)));
+        }
+    }
+
+    /** Takes a lease in every shard. */
+    public void start() {
+        leases.forEach(ShardLease::start);
+    }
+
+    public HoldSet set() {
+        return set;
+    }
+
+    /** Makes this instance a holder of the thing. */
+    public Held acquire(String id) {
+        return wish(Wish.Verb.ACQUIRE, id);
+    }
+
+    /** Lets the thing live for another idle time. */
+    public Held touch(String id) {
+        return wish(Wish.Verb.TOUCH, id);
+    }
+
+    private Held wish(Wish.Verb verb, String id) {
+        Wish wish = new Wish(verb, set.check(id));
+        Held held = lease(id).submit(wish);
+        // Epoch 0: the repeated call found that the thing was closed since the call that got no answer.
+        return held.epoch() == 0 ? lease(id).submit(wish) : held;
+    }
+
+    public void release(String id) {
+        lease(id).submit(new Wish(Wish.Verb.RELEASE, id));
+    }
+
+    /** Acquires or asserts again many things of one shard. */
+    public List<Held> acquireAll(int shard, List<String> ids) {
+        return ids.isEmpty() ? List.of() : leases.get(shard).submitAll(Wish.Verb.ACQUIRE, ids);
+    }
+
+    public void releaseAll(int shard, List<String> ids) {
+        if (!ids.isEmpty()) {
+            leases.get(shard).submitAll(Wish.Verb.RELEASE, ids);
+        }
+    }
+
+    /** Sets data fields of a thing that this instance holds; an empty value removes the field. */
+    public void put(String id, long epoch, long limitBytes, Map<String, String> fields) {
+        Status status = lease(id).put(id, epoch, limitBytes, fields);
+        switch (status) {
+            case OK -> {}
+            case FULL ->
+                throw new HoldfastException(
+                        Category.FULL,
+                        "the data of " + set.kind().word() + " '" + id + "' would exceed " + limitBytes + " bytes",
+                        "store less, or keep large data elsewhere and its address here",
+                        null);
+            case GONE ->
+                throw new HoldfastException(
+                        Category.GONE, set.kind().word() + " '" + id + "' is not held in epoch " + epoch + " any more");
+            default -> throw new HoldfastException(Category.LAPSED, "the lease of this instance has lapsed");
+        }
+    }
+
+    /** Gives all leases up, without releasing what they hold one by one; for an instance that holds nothing more. */
+    public void leave() {
+        leases.forEach(ShardLease::leave);
+    }
+
+    /** Renews the leases of all shards, takes new ones where they are gone, and says what was found in each. */
+    public List<Condition> heartbeat() {
+        long sent = time.nanoTime();
+        List<HolderId> senders = leases.stream().map(ShardLease::holder).toList();
+        List<Outcome> outcomes =
+                scripts.all(leases.stream().map(ShardLease::renewal).toList());
+        List<Condition> conditions = new ArrayList<>();
+        for (int shard = 0; shard < leases.size(); shard++) {
+            conditions.add(condition(shard, senders.get(shard), sent, outcomes.get(shard)));
+        }
+        return conditions;
+    }
+
+    private Condition condition(int shard, HolderId sender, long sent, Outcome outcome) {
+        try {
+            return leases.get(shard).renewed(sender, sent, HoldScripts.Beat.of(outcome.get()));
+        } catch (HoldfastException e) {
+            if (e.category() == Category.MISUSE) {
+                throw e;
+            }
+            return Condition.UNREACHABLE;
+        }
+    }
+
+    /** Whether this instance may still believe that its holds in the thing's shard have not lapsed. */
+    public boolean trusts(String id) {
+        return trustedFor(set.shardOf(id)) > 0;
+    }
+
+    /** For how many nanoseconds it may; negative since it may not. */
+    public long trustedFor(int shard) {
+        return leases.get(shard).trustedUntilNanos() - time.nanoTime();
+    }
+
+    /** A number that grows whenever the store may have forgotten what this instance holds in the shard. */
+    public int doubts(int shard) {
+        return leases.get(shard).doubts();
+    }
+
+    public boolean isDoubtful(int shard) {
+        return leases.get(shard).isDoubtful();
+    }
+
+    /** Everything held in the shard has been asserted again since {@link #doubts} answered this number. */
+    public void settleDoubts(int shard, int doubts) {
+        leases.get(shard).settleDoubts(doubts);
+    }
+
+    /** What a round of {@link #lapse} or {@link #claim} did in all shards. */
+    public record Round(
+            List<Claim> claims,
+            long fresh,
+            long again,
+            long dead,
+            long mistaken,
+            long lapsed,
+            long released,
+            boolean more,
+            long nextMillis) {}
+
+    /** Marks the leases dead whose deadline has passed, and releases what the dead held, a bounded number of things. */
+    public Round lapse() {
+        List<Call> calls = new ArrayList<>();
+        for (int shard = 0; shard < set.shards(); shard++) {
+            calls.add(scripts.lapsing(shard, LAPSE_BUDGET, rules, by));
+        }
+        long lapsed = 0;
+        long released = 0;
+        boolean more = false;
+        long next = Long.MAX_VALUE;
+        HoldfastException failure = null;
+        for (Outcome outcome : scripts.all(calls)) {
+            if (outcome.failure() != null) {
+                failure = outcome.failure();
+                continue; // a shard that cannot be reached keeps nobody from the others
+            }
+            LapseStep step = LapseStep.of(outcome.get());
+            lapsed += step.lapsed();
+            released += step.released();
+            more |= step.more();
+            next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
+        }
+        if (failure != null && !failure.isRetryable()) {
+            throw failure;
+        }
+        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && failure == null, next);
+    }
+
+    /** Claims what is due, up to so many things in each shard. */
+    public Round claim(int limitPerShard) {
+        List<Call> calls = new ArrayList<>();
+        for (int shard = 0; shard < set.shards(); shard++) {
+            calls.add(scripts.claiming(shard, limitPerShard, rules, by));
+        }
+        List<Claim> claims = new ArrayList<>();
+        long fresh = 0;
+        long again = 0;
+        long dead = 0;
+        long mistaken = 0;
+        long next = Long.MAX_VALUE;
+        boolean more = false;
+        HoldfastException failure = null;
+        for (Outcome outcome : scripts.all(calls)) {
+            if (outcome.failure() != null) {
+                failure = outcome.failure();
+                continue; // the claims of the other shards must not be forgotten
+            }
+            ClaimStep step = ClaimStep.of(outcome.get());
+            claims.addAll(step.claims());
+            fresh += step.fresh();
+            again += step.again();
+            dead += step.dead();
+            mistaken += step.mistaken();
+            more |= step.claims().size() == limitPerShard;
+            next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
+        }
+        if (failure != null && claims.isEmpty() && !failure.isRetryable()) {
+            throw failure;
+        }
+        return new Round(claims, fresh, again, dead, mistaken, 0, 0, more, next);
+    }
+
+    /** What became of a claim. */
+    public enum Settled {
+        DONE,
+        /** It was done before. */
+        ALREADY,
+        /** Another claim has taken its place. */
+        STALE,
+        DEAD_LETTER
+    }
+
+    /** The effect is done: the thing is gone. */
+    public Settled commit(Claim claim) {
+        return settle(new Settlement("commit", claim, 0));
+    }
+
+    /** The handler still runs. */
+    public Settled renew(Claim claim) {
+        return settle(new Settlement("renew", claim, rules.claim().toMillis()));
+    }
+
+    /** The handler failed: another attempt after the delay, or a dead letter. */
+    public Settled retry(Claim claim, long delayMillis) {
+        return settle(new Settlement("retry", claim, delayMillis));
+    }
+
+    /** The effect could not be tried: another attempt after the delay; this one does not count. */
+    public Settled later(Claim claim, long delayMillis) {
+        return settle(new Settlement("later", claim, delayMillis));
+    }
+
+    private Settled settle(Settlement settlement) {
+        Status status = settling.get(set.shardOf(settlement.claim().id())).submit(settlement);
+        return switch (status) {
+            case OK -> Settled.DONE;
+            case ALREADY -> Settled.ALREADY;
+            case DEAD -> Settled.DEAD_LETTER;
+            default -> Settled.STALE;
+        };
+    }
+
+    private ShardLease lease(String id) {
+        return leases.get(set.shardOf(id));
+    }
+}

@@ -1,0 +1,46 @@
+package io.holdfast.redis.session;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A session as this instance serves it: any number of clients, one hold.
+ *
+ * <pre>
+ *   absent -- first client: acquire --> held -- last client out: release --> absent
+ *                                        |  ^
+ *                 lease late or store in doubt: lost   asserted again: regained
+ * </pre>
+ */
+final class LocalSession {
+
+    final String id;
+    /** Taken for every change and kept during the call to the store, so that those that come meanwhile wait for it. */
+    final ReentrantLock lock = new ReentrantLock();
+
+    int clients;
+    /** The life in which it is held; 0 if it is not. */
+    volatile long epoch;
+
+    volatile boolean lost;
+    /** The store may have us as a holder though we are none: a call got no answer. */
+    boolean unsure;
+    /** No longer in the table; whoever still finds it looks again. */
+    boolean retired;
+
+    private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
+
+    LocalSession(String id) {
+        this.id = id;
+    }
+
+    boolean isHeld() {
+        return epoch != 0;
+    }
+
+    /** Runs callbacks of one session one after the other. */
+    synchronized void tell(Runnable callback, Executor executor) {
+        told = told.thenRunAsync(callback, executor);
+    }
+}

@@ -1,0 +1,65 @@
+#!lua flags=allow-oom
+-- Mends one thing that a verify named, while that verify is still on: then every change since it began is noted, and if
+-- neither the value nor the lease is, what the verify saw still holds. What is stored is compared once more all the same.
+--   count     sets the count of a value to what its holds are
+--   doom      gives a value that nothing holds to the work list
+--   uncount   removes a count that belongs to no value
+--   unedge    removes edges that belong to no value, and releases what they held
+--   unchunk   removes a chunk that belongs to no value
+--   unhold    removes a lease's hold on a value that is not there
+--   unlease   gives the holds of a lease that is not there to the work list
+--   deadline  gives a lease that has no deadline one, its length from now
+-- KEYS  meta values counts edges leases lease-info held doomed ledger changed
+-- ARGV  token fix id field expected fixed lease evidence by space capacity
+-- REPLY status
+local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
+--@include shard.lua
+--@include lease.lua
+--@include settle.lua
+
+local token, fix, id, field, expected, fixed, lease, evidence, by, space, capacity = unpack(ARGV)
+if not noting or string.match(about[5], '^on;%d+;(.*)$') ~= token then return {'LOST'} end
+if id ~= '' and redis.call('SISMEMBER', changed, id) == 1 then return {'CHANGED'} end
+if lease ~= '' and redis.call('SISMEMBER', changed, lease) == 1 then return {'CHANGED'} end
+
+local count = id ~= '' and redis.call('HGET', counts, id) or ''
+if count ~= expected then return {'CHANGED'} end
+local there = redis.call('HEXISTS', values, id) == 1 or string.find(count, '|', 1, true) ~= nil
+local cause = 'M' .. string.sub(evidence, 1, 200)
+
+if fix == 'count' then
+  if not there then return {'CHANGED'} end
+  redis.call('HSET', counts, id, fixed)
+elseif fix == 'doom' then
+  if not there then return {'CHANGED'} end
+  redis.call('HSET', counts, id, fixed)
+  redis.call('RPUSH', doomed, hint('v', cause, id))
+elseif fix == 'uncount' then
+  if there then return {'CHANGED'} end
+  redis.call('HDEL', counts, id)
+elseif fix == 'unedge' then
+  local list = redis.call('HGET', edges, field)
+  if there or not list then return {'CHANGED'} end
+  redis.call('HDEL', edges, field)
+  cut = cut + #list / width
+  finish(release(list), cause, by, space, capacity)
+elseif fix == 'unchunk' then
+  if there then return {'CHANGED'} end
+  redis.call('HINCRBY', meta, 'chunks', -redis.call('HDEL', values, field))
+elseif fix == 'unhold' then
+  if there or redis.call('ZREM', held, lease .. id) == 0 then return {'CHANGED'} end
+elseif fix == 'unlease' then
+  if redis.call('HEXISTS', info, lease) == 1 then return {'CHANGED'} end
+  redis.call('RPUSH', doomed, hint('l', cause, lease))
+elseif fix == 'deadline' then
+  local it = read_lease(lease)
+  if not it or redis.call('ZSCORE', leases, lease) then return {'CHANGED'} end
+  redis.call('ZADD', leases, digits(now + it.length), lease)
+else
+  return {'UNKNOWN'}
+end
+if id ~= '' then note({id}) end
+if lease ~= '' then note({lease}) end
+redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', id ~= '' and 'VALUE' or 'LEASE', 's', space,
+  'r', 'REPAIRED', 'e', evidence, 'b', by, 'p', id ~= '' and id or lease, 'w', id ~= '' and about[1] or '8')
+return {'OK'}

@@ -1,0 +1,23 @@
+#!lua flags=no-writes
+-- How much there is, from lengths and counters: nothing is walked. Memory is the server's own estimate from samples, -1
+-- where it does not tell.
+-- KEYS  meta values counts edges roots leases lease-info held doomed ledger
+-- ARGV
+-- REPLY status values large edges roots leases doomed records miscounts memory
+local meta, values, counts, edges, roots, leases, info, held, doomed, ledger = unpack(KEYS)
+--@include shard.lua
+
+local counters = redis.call('HMGET', meta, 'edges', 'chunks', 'large', 'miscounts')
+for i = 1, 4 do counters[i] = tonumber(counters[i] or 0) end
+local memory = 0
+for _, key in ipairs(KEYS) do
+  local usage = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', 32)
+  if type(usage) == 'table' then
+    memory = -1
+    break
+  end
+  memory = memory + (usage or 0)
+end
+return {'OK', digits(redis.call('HLEN', values) - counters[2] + counters[3]), digits(counters[3]), digits(counters[1]),
+  redis.call('HLEN', roots), redis.call('ZCARD', leases), redis.call('LLEN', doomed), redis.call('XLEN', ledger),
+  digits(counters[4]), digits(memory)}

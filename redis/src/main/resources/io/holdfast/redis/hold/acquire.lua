@@ -1,0 +1,71 @@
+#!lua
+-- Makes a lease a holder of things, opening those that are not open. A repeat of the last call answers what that did.
+-- The reply is one string of lines: Redis takes longer to send a table than this script does to look up a thing.
+-- KEYS  things due
+-- ARGV  sequence file lease things…
+-- REPLY status before records…
+--@include living.lua
+local call, things, args = redis.call, KEYS[1], ARGV
+local sequence, file, lease = args[1], args[2], args[3]
+local got = call('HMGET', things, unpack(args, 3))
+-- A lease's field is  SEQUENCE(16 digits)  of its last call, and if that opened something the highest EPOCH before.
+local last = got[1]
+if not last then
+  return 'LAPSED'
+end
+local before, again, highest, epoch = '', false
+if sequence <= last then
+  if string.sub(last, 1, 16) ~= sequence then
+    return 'STALE'
+  end
+  again, before = true, string.sub(last, 17)
+end
+local sets, set, files, filed, lines = {lease, sequence}, 2, nil, 0, nil
+for i = 4, #args do
+  local record = got[i - 2]
+  local held
+  if record and string.byte(record) ~= 48 then
+    held = string.byte(record, 18) == 44
+    if held and #record > 256 then
+      record, held = living(things, record)
+    end
+  elseif again then
+    record = nil -- it has been closed since
+  else
+    if not epoch then
+      local time = call('TIME')
+      before = call('HGET', things, 'E')
+      highest = math.max(before + 0, time[1] * 1000000 + time[2] - 1)
+    end
+    highest = highest + 1
+    epoch = string.format('%.0f', highest)
+    record = epoch .. (record and string.sub(record, 17, 17) or '0')
+  end
+  if record then
+    if not held then
+      record = string.sub(record, 1, 17) .. lease
+      files = files or {}
+      files[filed + 1], files[filed + 2], filed = file, args[i], filed + 2
+    elseif not string.find(record, lease, 18, true) then
+      record = record .. lease
+    end
+    sets[set + 1], sets[set + 2], set = args[i], record, set + 2
+  end
+  if #args > 4 then
+    lines = lines or {}
+    lines[i - 3] = record or 'GONE'
+  else
+    lines = record or 'GONE'
+  end
+end
+if epoch then
+  sets[2] = sequence .. before
+  sets[set + 1], sets[set + 2] = 'E', epoch
+elseif again then
+  sets[2] = last
+end
+call('HSET', things, unpack(sets))
+if files then
+  call('ZADD', KEYS[2], unpack(files))
+end
+return 'OK\n' .. before .. '\n' .. (#args > 4 and table.concat(lines, '\n') or lines)

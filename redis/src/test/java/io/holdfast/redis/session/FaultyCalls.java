@@ -1,0 +1,200 @@
+package io.holdfast.redis.session;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.hold.ScriptCaller;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.link.RedisLink.Call;
+import io.holdfast.redis.link.RedisLink.Outcome;
+import io.holdfast.redis.link.Reply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import redis.clients.jedis.Jedis;
+
+/**
+ * A network that loses requests, loses replies, and delivers calls again or much later; and a clock that can be moved.
+ */
+final class FaultyCalls {
+
+    /** A call that is on its way, and when it was sent. */
+    private record Late(Call call, long sentMillis) {}
+
+    private final RedisLink link;
+    private final RandomGenerator random;
+    private final ServedModel model;
+    private final Duration claim;
+    private final List<Late> late = new ArrayList<>();
+    private boolean faulty = true;
+
+    FaultyCalls(RedisLink link, RandomGenerator random, ServedModel model, Duration claim) {
+        this.link = link;
+        this.random = random;
+        this.model = model;
+        this.claim = claim;
+    }
+
+    boolean isFaulty() {
+        return faulty;
+    }
+
+    void heal() {
+        faulty = false;
+    }
+
+    /** Moves the clock that the shards live by. */
+    void age(Duration by, Jedis jedis, String set, int shards) {
+        ServerClock.advance(jedis, set, shards, by);
+        model.advance(by);
+    }
+
+    /** Something that was on its way for long arrives. */
+    void deliverOne() {
+        if (!late.isEmpty()) {
+            Late one = late.remove(random.nextInt(late.size()));
+            Call call = aged(one.call(), model.now() - one.sentMillis());
+            observed(call, link.call(call));
+        }
+    }
+
+    void deliverAll() {
+        while (!late.isEmpty()) {
+            deliverOne();
+        }
+    }
+
+    /** The network as one instance sees it; a dead instance's calls go nowhere. */
+    ScriptCaller of(SimulatedInstance instance) {
+        return new ScriptCaller() {
+            @Override
+            public Reply call(Call call) {
+                return sendAll(instance, List.of(call)).getFirst().get();
+            }
+
+            @Override
+            public List<Outcome> callAll(List<Call> calls) {
+                return sendAll(instance, calls);
+            }
+        };
+    }
+
+    /** What becomes of a call that was sent. */
+    private enum Fate {
+        ANSWERED,
+        REQUEST_LOST,
+        REPLY_LOST,
+        LATE,
+        REPEATED_LATE;
+
+        boolean executes() {
+            return this != REQUEST_LOST && this != LATE;
+        }
+    }
+
+    private Fate fate() {
+        int dice = faulty ? random.nextInt(100) : 100;
+        return dice < 4
+                ? Fate.REQUEST_LOST
+                : dice < 8 ? Fate.REPLY_LOST : dice < 11 ? Fate.LATE : dice < 15 ? Fate.REPEATED_LATE : Fate.ANSWERED;
+    }
+
+    private List<Outcome> sendAll(SimulatedInstance instance, List<Call> given) {
+        long sent = model.now();
+        List<Call> calls = given.stream().map(this::exactTime).toList();
+        List<Fate> fates = new ArrayList<>();
+        List<Call> executed = new ArrayList<>();
+        for (Call call : calls) {
+            Fate fate = instance.isDead() ? Fate.REQUEST_LOST : fate();
+            fates.add(fate);
+            if (fate.executes()) {
+                executed.add(call);
+            }
+            if (fate == Fate.LATE || fate == Fate.REPEATED_LATE) {
+                late.add(new Late(call, sent));
+            }
+        }
+        Iterator<Outcome> results = (executed.isEmpty() ? List.<Outcome>of() : link.callAll(executed)).iterator();
+        List<Outcome> outcomes = new ArrayList<>();
+        for (int i = 0; i < calls.size(); i++) {
+            Reply reply = fates.get(i).executes()
+                    ? observed(calls.get(i), results.next().get())
+                    : null;
+            boolean answered = fates.get(i) == Fate.ANSWERED || fates.get(i) == Fate.REPEATED_LATE;
+            outcomes.add(
+                    answered && reply != null
+                            ? new Outcome(told(instance, calls.get(i), sent, reply), null)
+                            : new Outcome(null, noAnswer()));
+        }
+        return outcomes;
+    }
+
+    private static Reply told(SimulatedInstance instance, Call call, long sent, Reply reply) {
+        String script = call.script().name();
+        if ((script.equals("renew.lua") || script.equals("join.lua"))
+                && reply.text(0).equals("OK")) {
+            instance.renewed(call.keys().getFirst(), sent, script.equals("join.lua"));
+        }
+        return reply;
+    }
+
+    private static HoldfastException noAnswer() {
+        return new HoldfastException(Category.RETRY, "no answer");
+    }
+
+    private Reply observed(Call call, Reply reply) {
+        switch (call.script().name()) {
+            case "claim.lua" -> {
+                for (int i = 6; i + 2 < reply.size(); i += 3) {
+                    model.claimed(
+                            reply.text(i), Long.parseLong(reply.text(i + 1).split(" ")[0]), claim);
+                }
+            }
+            case "settle.lua" -> observeSettled(call, reply);
+            default -> {}
+        }
+        return reply;
+    }
+
+    private void observeSettled(Call call, Reply reply) {
+        List<String> arguments =
+                call.arguments().stream().map(bytes -> new String(bytes, UTF_8)).toList();
+        for (int i = 0; i < reply.size(); i++) {
+            String verb = arguments.get(6 + 4 * i);
+            String key = arguments.get(7 + 4 * i);
+            if (reply.text(i).equals("OK")) {
+                if (verb.equals("commit")) {
+                    model.committed(key);
+                } else {
+                    model.settled(
+                            key, Long.parseLong(arguments.get(8 + 4 * i)), Long.parseLong(arguments.get(9 + 4 * i)));
+                }
+            }
+        }
+    }
+
+    /** The time until which a lease may be taken is by the server's clock, which does not move here: see {@link ServerClock}. */
+    private Call exactTime(Call call) {
+        if (!call.script().name().equals("join.lua")) {
+            return call;
+        }
+        long lease = Long.parseLong(new String(call.arguments().get(1), UTF_8));
+        return withValidUntil(call, System.currentTimeMillis() + lease);
+    }
+
+    private static Call aged(Call call, long by) {
+        return call.script().name().equals("join.lua")
+                ? withValidUntil(
+                        call, Long.parseLong(new String(call.arguments().get(2), UTF_8)) - by)
+                : call;
+    }
+
+    private static Call withValidUntil(Call call, long millis) {
+        List<byte[]> arguments = new ArrayList<>(call.arguments());
+        arguments.set(2, Long.toString(millis).getBytes(UTF_8));
+        return new Call(call.script(), call.keys(), arguments);
+    }
+}

@@ -1,0 +1,107 @@
+package io.holdfast.redis.session;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What is true, as simply as it can be said: who serves what, on one clock that all see. It knows nothing of leases in
+ * Redis; it is told what an instance was told.
+ */
+final class ServedModel {
+
+    /** A hold that an instance was granted; epoch 0 in a protocol that has none. */
+    record Service(int instance, String id) {}
+
+    private final Map<Service, Long> served = new HashMap<>();
+    private final Set<String> committed = new HashSet<>();
+    private final Map<String, ClaimSeen> claims = new HashMap<>();
+    private final Set<String> opened = new HashSet<>();
+    private final Set<String> effects = new HashSet<>();
+    final List<String> violations = new ArrayList<>();
+    private long nowMillis;
+
+    private record ClaimSeen(long token, long validUntilMillis) {}
+
+    long now() {
+        return nowMillis;
+    }
+
+    void advance(Duration by) {
+        nowMillis += by.toMillis();
+    }
+
+    void serves(int instance, String id, long epoch) {
+        served.put(new Service(instance, id), epoch);
+        opened.add(id + "/" + epoch);
+    }
+
+    boolean isServed(int instance, String id) {
+        return served.containsKey(new Service(instance, id));
+    }
+
+    Set<String> servedBy(int instance) {
+        Set<String> ids = new HashSet<>();
+        served.keySet().stream().filter(one -> one.instance() == instance).forEach(one -> ids.add(one.id()));
+        return ids;
+    }
+
+    long serving(String id) {
+        return served.keySet().stream().filter(one -> one.id().equals(id)).count();
+    }
+
+    void stopped(int instance, String id) {
+        served.remove(new Service(instance, id));
+    }
+
+    void died(int instance) {
+        served.keySet().removeIf(one -> one.instance() == instance);
+    }
+
+    /** The effect of a close happens now. {@code excused}: instances that cannot be sure of anything at the moment. */
+    void effect(String id, long epoch, Set<Integer> excused) {
+        effects.add(id + "/" + epoch);
+        served.forEach((service, servedEpoch) -> {
+            if (service.id().equals(id) && servedEpoch == epoch && !excused.contains(service.instance())) {
+                violations.add("session " + id + " epoch " + epoch + " closed at " + nowMillis + " while instance "
+                        + service.instance() + " serves it");
+            }
+        });
+    }
+
+    void claimed(String key, long token, Duration length) {
+        ClaimSeen before = claims.get(key);
+        if (committed.contains(key)) {
+            violations.add(key + " claimed after it was committed");
+        }
+        if (before != null && nowMillis < before.validUntilMillis()) {
+            violations.add(key + " claimed with token " + token + " at " + nowMillis + " though token " + before.token()
+                    + " is valid until " + before.validUntilMillis());
+        }
+        if (before != null && token <= before.token()) {
+            violations.add(key + " claimed with token " + token + " after " + before.token());
+        }
+        claims.put(key, new ClaimSeen(token, nowMillis + length.toMillis()));
+    }
+
+    void settled(String key, long token, long nextMillis) {
+        claims.put(key, new ClaimSeen(token, nowMillis + nextMillis));
+    }
+
+    void committed(String key) {
+        if (!committed.add(key)) {
+            violations.add(key + " committed twice");
+        }
+    }
+
+    /** Lives that were begun and never closed. */
+    Set<String> neverClosed() {
+        Set<String> left = new HashSet<>(opened);
+        left.removeAll(effects);
+        return left;
+    }
+}

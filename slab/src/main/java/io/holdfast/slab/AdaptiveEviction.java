@@ -1,0 +1,341 @@
+package io.holdfast.slab;
+
+import java.util.Arrays;
+
+/**
+ * Eviction by evidence.
+ *
+ * <p><b>Within a slot</b> all values have the same size, and two queues in order of arrival decide: a new value starts
+ * on probation, and goes from there unless it was read meanwhile; one that was read, or that comes back soon after it
+ * was evicted, is in the main queue, where every read buys another round. A scan passes through probation and leaves the
+ * main queue alone.
+ *
+ * <p><b>Between slots</b> whole pages move, to where they earn more hits. What the last page of a slot earns is
+ * estimated from the values that are next to go: (values per page) x (reads they had) / (epochs since the last of them).
+ * A value that was never read counts as many reads as values of its slot usually get before they leave probation, so a
+ * slot that is written and never read earns nothing, however young its values. When a slot needs room and another one's
+ * last page earns much less than its own, that page is cleared and changes hands: the values in it that were read lately
+ * move to other chunks of their slot in place of colder ones. A put evicts at most as many values as one page holds, or
+ * as the pages hold that a large value needs.
+ *
+ * <p>The evidence is kept in the region, so that all processes act on what any of them has seen.
+ */
+final class AdaptiveEviction implements Eviction {
+
+    /** A page moves only if it will earn so many times more. */
+    private static final double MARGIN = 4;
+    /** One in so many of a slot's values are on probation, when there are others. */
+    private static final int PROBATION_PART = 10;
+    /** How often read on probation makes a value stay. */
+    private static final int READS_TO_STAY = 1;
+
+    private static final int SECOND_CHANCES_MOST = 64;
+    private static final int OLDEST_LOOKED_AT = 8;
+    /** How much an observation counts after the next one. */
+    private static final double FADING = 0.98;
+    /** What a value that was never read counts at least, in reads. */
+    private static final double UNREAD_LEAST = 0.02;
+
+    private static final int GHOST_EPOCHS_MOST = 128;
+
+    private final Mutations mutations;
+    private final Slots slots;
+    private final Pages pages;
+    private final Items items;
+    private final SlabLayout layout;
+    private final Recency.Marks marks;
+    private final Ghosts ghosts;
+    private final int[] untilLook;
+    private final double[] earnings;
+    private int looked;
+
+    AdaptiveEviction(Mutations mutations, Recency.Marks marks) {
+        this.mutations = mutations;
+        this.slots = mutations.slots;
+        this.pages = mutations.pages;
+        this.items = mutations.items;
+        this.layout = mutations.layout;
+        this.marks = marks;
+        this.ghosts = new Ghosts(mutations.memory, GHOST_EPOCHS_MOST);
+        this.untilLook = new int[slots.count];
+        this.earnings = new double[slots.count];
+    }
+
+    @Override
+    public boolean startsInMain(long hash, int slot) {
+        if (!ghosts.recall(mutations.index.lineAt(hash), hash, marks.epoch())) {
+            return false;
+        }
+        slots.count(slot, Slots.Tally.GHOST_HITS);
+        slots.observeStay(slot, true, FADING);
+        return true;
+    }
+
+    @Override
+    public long reserve(int slot, long bytes, long pinned) {
+        long offset = mutations.reserveFree(slot, bytes);
+        if (offset != 0) {
+            return offset;
+        }
+        if (layout.sizes.isRun(slot)) {
+            return clearWindow(layout.sizes.pagesFor(bytes), pinned) ? mutations.reserveFree(slot, bytes) : 0;
+        }
+        long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned);
+        if (own != 0) {
+            remember(own);
+            return mutations.evictInto(own);
+        }
+        offset = mutations.reserveFree(slot, bytes);
+        if (offset == 0 && clearWindow(1, pinned)) {
+            offset = mutations.reserveFree(slot, bytes);
+        }
+        return offset;
+    }
+
+    /** A slot that was given a page may want the next as soon as it is full; one that was refused looks less often. */
+    private boolean isTimeToLook(int slot) {
+        if (slots.items(slot) > 0 && --untilLook[slot] > 0) {
+            return false;
+        }
+        untilLook[slot] = Math.max(1, layout.sizes.chunksPerPage(slot) / 4);
+        return true;
+    }
+
+    private void remember(long victim) {
+        if (!Items.isMain(items.shape(victim))) {
+            long hash = items.hash(victim);
+            ghosts.remember(mutations.index.lineAt(hash), hash, marks.epoch());
+        }
+    }
+
+    /**
+     * The value of the slot that goes next; 0 if there is none but the pinned one. Values that were read get their
+     * second chance on the way, and all that are looked at are evidence.
+     */
+    private long victim(int slot, long pinned) {
+        for (int chances = 0; ; chances++) {
+            int probation = slots.items(slot, false);
+            int main = slots.items(slot, true);
+            if (probation + main == 0) {
+                return 0;
+            }
+            boolean fromMain = probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
+            long offset = items.offset(slots.oldest(slot, fromMain));
+            boolean mayGo = offset != pinned;
+            long head = mutations.index.headOf(offset);
+            int frequency = marks.frequency(head);
+            observe(slot, head, fromMain, frequency);
+            if (!fromMain) {
+                slots.observeStay(slot, frequency > 0, FADING);
+            }
+            boolean read = fromMain ? frequency > 0 : frequency >= READS_TO_STAY;
+            if (mayGo && (!read || chances >= SECOND_CHANCES_MOST)) {
+                return offset;
+            }
+            if (chances >= 2 * SECOND_CHANCES_MOST || (!mayGo && probation + main == 1)) {
+                return 0;
+            }
+            if (read) {
+                marks.setFrequency(head, fromMain ? frequency - 1 : 0);
+            }
+            mutations.promote(offset);
+        }
+    }
+
+    /** What the last page of a slot earns, in hits per epoch. */
+    private double earns(int slot) {
+        if (slots.items(slot) == 0) {
+            return 0;
+        }
+        double perPage = layout.sizes.isRun(slot)
+                ? (double) slots.items(slot) / Math.max(1, slots.pages(slot))
+                : layout.sizes.chunksPerPage(slot);
+        return perPage * slots.readsPerEpoch(slot);
+    }
+
+    private void observe(int slot, long head, boolean main, int frequency) {
+        double prior = main ? 1 : Math.max(UNREAD_LEAST, slots.stays(slot));
+        slots.observe(slot, prior + 0.5 * frequency, marks.age(head) + 1, FADING);
+    }
+
+    /** Looks at the oldest values of the next slot in turn, which may not have evicted for long. */
+    private void lookAtNextSlot() {
+        for (int i = 0; i < slots.count; i++) {
+            looked = looked + 1 >= slots.count ? 0 : looked + 1;
+            if (slots.items(looked) > 0) {
+                break;
+            }
+        }
+        int main = slots.items(looked, true);
+        int probation = slots.items(looked, false);
+        boolean fromMain = main >= probation;
+        int reference = slots.oldest(looked, fromMain);
+        for (int i = 0; i < OLDEST_LOOKED_AT && reference != 0; i++) {
+            long offset = items.offset(reference);
+            long head = mutations.index.headOf(offset);
+            observe(looked, head, fromMain, marks.frequency(head));
+            reference = items.newer(offset);
+        }
+    }
+
+    private boolean takePageFromAnother(int slot, long pinned) {
+        lookAtNextSlot();
+        double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot);
+        int giver = -1;
+        double least = own;
+        for (int other = 0; other < slots.count; other++) {
+            if (other != slot && slots.pages(other) > 0) {
+                double earned = earns(other) * MARGIN;
+                if (earned < least) {
+                    least = earned;
+                    giver = other;
+                }
+            }
+        }
+        if (giver < 0) {
+            return false;
+        }
+        int page = coldestPage(giver, pinned);
+        if (page < 0) {
+            return false;
+        }
+        clear(page, pinned);
+        untilLook[slot] = 0;
+        slots.count(giver, Slots.Tally.PAGES_GIVEN);
+        slots.count(slot, Slots.Tally.PAGES_TAKEN);
+        Counter.PAGE_MOVES.add(mutations.memory, 1);
+        return true;
+    }
+
+    /** The page that holds the slot's next victim, unless the pinned value lives there; -1 if there is none. */
+    private int coldestPage(int slot, long pinned) {
+        for (boolean main : new boolean[] {true, false}) {
+            int reference = slots.oldest(slot, main);
+            for (int steps = 0; reference != 0 && steps < 16; steps++) {
+                long offset = items.offset(reference);
+                int page = layout.pageOf(offset);
+                if (pinned == 0 || page != layout.pageOf(pinned)) {
+                    return page;
+                }
+                reference = items.newer(offset);
+            }
+        }
+        return -1;
+    }
+
+    /** Empties a page that has a value in it: cold ones are evicted, hot ones change places with colder ones. */
+    private void clear(int page, long pinned) {
+        long state = pages.state(page);
+        int slot = Pages.slot(state);
+        if (Pages.kind(state) == Pages.RUN) {
+            evictRemembered(layout.pageStart(page));
+            return;
+        }
+        int size = layout.sizes.chunkBytes(slot);
+        int left = Pages.used(state);
+        for (int chunk = 0; left > 0 && chunk < Pages.carved(state); chunk++) {
+            long offset = layout.pageStart(page) + (long) chunk * size;
+            if (items.checksum(offset) == 0) {
+                continue;
+            }
+            left--;
+            if (!rescue(offset, slot, page, pinned)) {
+                evictRemembered(offset);
+            }
+        }
+    }
+
+    private void evictRemembered(long offset) {
+        remember(offset);
+        mutations.evict(offset);
+    }
+
+    /** Moves a value that was read lately into another page of its slot, for a colder one if none is free. */
+    private boolean rescue(long offset, int slot, int page, long pinned) {
+        if (marks.frequency(mutations.index.headOf(offset)) == 0) {
+            return false;
+        }
+        long to = pages.reserveChunk(slot, page);
+        if (to == 0) {
+            long colder = colderOutside(slot, page, pinned);
+            if (colder == 0) {
+                return false;
+            }
+            remember(colder);
+            to = mutations.evictInto(colder);
+        }
+        mutations.relocate(offset, to);
+        return true;
+    }
+
+    /** A value among the oldest few of the slot that was not read and is not in the page; 0 if there is none. */
+    private long colderOutside(int slot, int page, long pinned) {
+        for (boolean main : new boolean[] {false, true}) {
+            int reference = slots.oldest(slot, main);
+            for (int steps = 0; reference != 0 && steps < 8; steps++) {
+                long offset = items.offset(reference);
+                if (offset != pinned
+                        && layout.pageOf(offset) != page
+                        && marks.frequency(mutations.index.headOf(offset)) == 0) {
+                    return offset;
+                }
+                reference = items.newer(offset);
+            }
+        }
+        return 0;
+    }
+
+    /** Clears so many pages in a row, those that earn least; false if the pinned value is in the way everywhere. */
+    private boolean clearWindow(int length, long pinned) {
+        for (int slot = 0; slot < slots.count; slot++) {
+            earnings[slot] = earns(slot);
+        }
+        int best = -1;
+        double least = Double.MAX_VALUE;
+        double[] recent = new double[length];
+        double sum = 0;
+        int allowed = 0;
+        double earned = 0;
+        int runLeft = 0;
+        for (int page = 0; page < layout.pages; page++) {
+            if (runLeft == 0) {
+                long state = pages.state(page);
+                boolean cut = Pages.kind(state) == Pages.CUT;
+                runLeft = cut ? 1 : Pages.length(state);
+                earned = Pages.kind(state) == Pages.FREE ? 0 : earnings[Pages.slot(state)] + 1e-9;
+                boolean holdsPinned =
+                        pinned != 0 && layout.pageOf(pinned) >= page && layout.pageOf(pinned) < page + runLeft;
+                earned = holdsPinned ? -1 : earned;
+            }
+            runLeft--;
+            allowed = earned < 0 ? 0 : allowed + 1;
+            sum += Math.max(earned, 0) - recent[page % length];
+            recent[page % length] = Math.max(earned, 0);
+            if (allowed >= length && sum < least) {
+                least = sum;
+                best = page - length + 1;
+            }
+        }
+        Arrays.fill(recent, 0);
+        if (best < 0) {
+            return false;
+        }
+        clearPages(best, length, pinned);
+        return true;
+    }
+
+    private void clearPages(int first, int length, long pinned) {
+        int page = 0;
+        while (page < first + length) {
+            long state = pages.state(page);
+            int after = page + (Pages.kind(state) == Pages.CUT ? 1 : Pages.length(state));
+            if (after > first && Pages.kind(state) != Pages.FREE) {
+                clear(page, pinned);
+                // Free neighbours are one run now: find the place again from the start of what is joined.
+                page = 0;
+            } else {
+                page = after;
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package io.holdfast.slab;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The hash index: lines of one cache line, each a sequence and five heads of chains that run through the chunks. What
+ * eviction wants to know of a key lies in the same line, so that a get touches the line, the chunk and nothing else.
+ *
+ * <pre>
+ *  line  +0   sequence: odd while a chain of this line changes; grows for ever, is never reset
+ *        +8   head 0 .. +40 head 4:  reference (32) | more (1) | tag (31)
+ *        +48  marks: for each head, how often (2) and when (10) a value of its chain was last used
+ *        +56  ghosts: the last two keys of this line that were evicted: fingerprint (22) | when (10)
+ * </pre>
+ *
+ * The tag is of the first chunk's key, and {@code more} tells whether another may follow, so that most keys that are not
+ * there are found absent without touching a chunk.
+ */
+final class Index {
+
+    static final long MORE = 1L << 32;
+    /** Longer chains than this are a loop made by damage. */
+    static final int CHAIN_MOST = 1 << 16;
+
+    private final Memory memory;
+    private final SlabLayout layout;
+    private final Items items;
+    private final Journal journal;
+
+    Index(Memory memory, SlabLayout layout, Items items, Journal journal) {
+        this.memory = memory;
+        this.layout = layout;
+        this.items = items;
+        this.journal = journal;
+    }
+
+    static long lineAt(SlabLayout layout, long hash) {
+        return layout.indexAt + Math.unsignedMultiplyHigh(hash, layout.lines) * SlabLayout.LINE_BYTES;
+    }
+
+    static long headAt(long line, long hash) {
+        return line + 8 + ((hash & 0xffff) * SlabLayout.HEADS >>> 16) * 8;
+    }
+
+    /** The tag in its place in the head's upper half. */
+    static long tag(long hash) {
+        return (hash >>> 16) << 33;
+    }
+
+    static boolean tagMatches(long head, long hash) {
+        return (head ^ tag(hash)) >>> 33 == 0;
+    }
+
+    long lineAt(long hash) {
+        return lineAt(layout, hash);
+    }
+
+    /** Where the head of the chain is that holds the chunk. */
+    long headOf(long offset) {
+        long hash = items.hash(offset);
+        return headAt(lineAt(hash), hash);
+    }
+
+    /** Shuts readers out of a line; false if it was shut already, and then it is for others to open it again. */
+    boolean shut(long line) {
+        long sequence = memory.word(line);
+        if ((sequence & 1) != 0) {
+            return false;
+        }
+        memory.release(line, sequence + 1);
+        VarHandle.storeStoreFence();
+        return true;
+    }
+
+    void open(long line) {
+        memory.release(line, memory.word(line) + 1);
+    }
+
+    /** Offset of the chunk with exactly this key, or 0. Only under the lock. */
+    long find(long hash, int namespace, byte[] key) {
+        long head = memory.word(headAt(lineAt(hash), hash));
+        int reference = (int) head;
+        if (reference == 0 || (!tagMatches(head, hash) && (head & MORE) == 0)) {
+            return 0;
+        }
+        for (int steps = 0; reference != 0; steps++) {
+            long offset = sound(reference, steps);
+            long shape = items.shape(offset);
+            if (Items.keyLength(shape) == key.length
+                    && Items.namespace(shape) == namespace
+                    && memory.matches(offset + Items.keyAt(shape), key)) {
+                return offset;
+            }
+            reference = items.next(offset);
+        }
+        return 0;
+    }
+
+    /** Stages the chunk as first of its chain, with its checksum: from then on there is a value in it. */
+    void stageLink(long hash, long offset, int checksum) {
+        long at = headAt(lineAt(hash), hash);
+        int first = (int) journal.read(at);
+        journal.stage(offset, Items.head(first, checksum));
+        journal.stage(at, Items.reference(offset) & 0xffffffffL | (first == 0 ? 0 : MORE) | tag(hash));
+    }
+
+    /** Stages that whoever points to the chunk points to the one after it. */
+    void stageUnlink(long hash, long offset) {
+        long at = headAt(lineAt(hash), hash);
+        long head = memory.word(at);
+        int next = items.next(offset);
+        if ((int) head == Items.reference(offset)) {
+            long after = 0;
+            if (next != 0) {
+                long following = items.offset(next);
+                after = next & 0xffffffffL | MORE | tag(items.hash(following));
+            }
+            journal.stage(at, after);
+        } else {
+            journal.stageLow(before((int) head, offset), next);
+        }
+    }
+
+    /** Stages the other chunk in the place of this one. */
+    void stageReplace(long hash, long offset, long other) {
+        long at = headAt(lineAt(hash), hash);
+        long head = memory.word(at);
+        journal.stage(other, memory.word(offset));
+        if ((int) head == Items.reference(offset)) {
+            journal.stageLow(at, Items.reference(other));
+        } else {
+            journal.stageLow(before((int) head, offset), Items.reference(other));
+        }
+    }
+
+    /** The chunk whose next is this one. */
+    private long before(int first, long offset) {
+        int reference = first;
+        for (int steps = 0; reference != 0; steps++) {
+            long candidate = sound(reference, steps);
+            reference = items.next(candidate);
+            if (reference == Items.reference(offset)) {
+                return candidate;
+            }
+        }
+        throw new HoldfastException(Category.CORRUPT, "the value at offset " + offset + " is not in its chain");
+    }
+
+    private long sound(int reference, int steps) {
+        if (steps > CHAIN_MOST) {
+            throw new HoldfastException(Category.CORRUPT, "a chain of the index has no end");
+        }
+        return items.offset(reference);
+    }
+
+    /** Opens the lines that a mutation left shut. */
+    void openAll() {
+        for (long i = 0, line = layout.indexAt; i < layout.lines; i++, line += SlabLayout.LINE_BYTES) {
+            if ((memory.word(line) & 1) != 0) {
+                open(line);
+            }
+        }
+    }
+
+    /** Shuts every line and empties its chains. */
+    void shutAndEmptyAll() {
+        for (long i = 0, line = layout.indexAt; i < layout.lines; i++, line += SlabLayout.LINE_BYTES) {
+            shut(line);
+            for (int head = 1; head <= SlabLayout.HEADS; head++) {
+                memory.word(line + head * 8L, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+package io.holdfast.slab;
+
+import io.holdfast.Time;
+import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reading without the lock.
+ *
+ * <p>A read notes the sequence of the key's line, follows the chain, takes what it wants and looks at the sequence
+ * again. Every mutation that takes a chunk out of a chain, changes it or moves it shuts the line of that chain first,
+ * and a chunk is only written again after it was taken out of its chain. So if the sequence is the same before and
+ * after, everything seen in between belonged to the chain all the time. Until that is known, nothing that was read is
+ * believed: references are range-checked, lengths are read once and checked, and only then is memory for them asked
+ * for.
+ */
+final class Reads {
+
+    /** Takes what it wants from a value that may be torn. */
+    @FunctionalInterface
+    interface Taker<R> {
+        @Nullable
+        R take(Memory memory, long at, int length, long version);
+    }
+
+    private static final int ATTEMPTS_MOST = 96;
+    private static final int SPINS = 64;
+    private static final int CHAIN_MOST = 4096;
+    private static final long TORN = -1;
+
+    private final Memory memory;
+    private final SlabLayout layout;
+    private final Items items;
+    private final Namespaces namespaces;
+    private final Recency recency;
+    private final Processes processes;
+    private final Time time;
+    private final Runnable unblock;
+
+    Reads(
+            Mutations mutations,
+            Namespaces namespaces,
+            Recency recency,
+            Processes processes,
+            Time time,
+            Runnable unblock) {
+        this.memory = mutations.memory;
+        this.layout = mutations.layout;
+        this.items = mutations.items;
+        this.namespaces = namespaces;
+        this.recency = recency;
+        this.processes = processes;
+        this.time = time;
+        this.unblock = unblock;
+    }
+
+    /** What the taker makes of the value under the key; null if there is none. */
+    <R> @Nullable R get(int namespace, byte[] key, Taker<R> taker) {
+        long hash = items.hash(namespace, key);
+        long line = Index.lineAt(layout, hash);
+        long head = Index.headAt(line, hash);
+        for (int attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {
+            long sequence = memory.acquire(line);
+            if ((sequence & 1) != 0) {
+                pause(attempt);
+                continue;
+            }
+            long offset = find(head, hash, namespace, key);
+            long shape = offset > 0 ? items.shape(offset) : 0;
+            long version = offset > 0 ? items.version(offset) : 0;
+            boolean gone = offset > 0 && isGone(offset, shape, version);
+            VarHandle.acquireFence();
+            if (memory.opaque(line) != sequence) {
+                continue;
+            }
+            if (offset <= 0 || gone || !fits(offset, shape)) {
+                processes.missed();
+                return null;
+            }
+            R taken;
+            try {
+                taken = taker.take(
+                        memory,
+                        offset + Items.keyAt(shape) + Items.keyLength(shape),
+                        Items.valueLength(shape),
+                        version);
+            } catch (RuntimeException | Error e) {
+                VarHandle.acquireFence();
+                if (memory.opaque(line) == sequence) {
+                    throw e;
+                }
+                continue;
+            }
+            VarHandle.acquireFence();
+            if (memory.opaque(line) == sequence) {
+                processes.hit();
+                recency.touched(head, offset, version);
+                return taken;
+            }
+        }
+        processes.missed();
+        return null;
+    }
+
+    /** Offset of the chunk with the key; 0 if there is none, {@link #TORN} if the chain made no sense. */
+    private long find(long headAt, long hash, int namespace, byte[] key) {
+        long head = memory.word(headAt);
+        int reference = (int) head;
+        if (reference == 0 || (!Index.tagMatches(head, hash) && (head & Index.MORE) == 0)) {
+            return 0;
+        }
+        for (int steps = 0; reference != 0; steps++) {
+            long offset = (reference & 0xffffffffL) << 3;
+            if (!layout.holdsItem(offset) || steps > CHAIN_MOST) {
+                return TORN;
+            }
+            long shape = items.shape(offset);
+            if (Items.keyLength(shape) == key.length
+                    && Items.namespace(shape) == namespace
+                    && fits(offset, shape)
+                    && memory.matches(offset + Items.keyAt(shape), key)) {
+                return offset;
+            }
+            reference = items.next(offset);
+        }
+        return 0;
+    }
+
+    private boolean fits(long offset, long shape) {
+        return Items.valueLength(shape) >= 0 && offset + Items.bytes(shape) <= layout.size;
+    }
+
+    /** Whether the value has lapsed, or its namespace was cleared. */
+    boolean isGone(long offset, long shape, long version) {
+        if (version <= namespaces.clearedAt(Items.namespace(shape))) {
+            return true;
+        }
+        if (!Items.hasDeadline(shape) || offset > layout.size - Items.HEADER - Items.DEADLINES) {
+            return false;
+        }
+        return time.nanoTime() - items.monotonicDeadline(offset) >= 0 || time.millis() >= items.wallDeadline(offset);
+    }
+
+    private void pause(int attempt) {
+        if (attempt < SPINS) {
+            Thread.onSpinWait();
+        } else if (attempt == SPINS) {
+            unblock.run();
+        } else {
+            Thread.yield();
+        }
+    }
+
+    /**
+     * Every value of the region, line by line; one that is stored or moved meanwhile may be missed or met twice.
+     *
+     * @param withValues whether the entries carry copies of the values
+     */
+    void forEach(boolean withValues, java.util.function.Consumer<SlabEntry> visitor) {
+        for (long i = 0; i < layout.lines; i++) {
+            long line = layout.indexAt + i * SlabLayout.LINE_BYTES;
+            for (int attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {
+                long sequence = memory.acquire(line);
+                java.util.List<SlabEntry> entries = (sequence & 1) == 0 ? copyLine(line, sequence, withValues) : null;
+                if (entries != null) {
+                    entries.forEach(visitor);
+                    break;
+                }
+                pause(attempt);
+            }
+        }
+    }
+
+    private java.util.@Nullable List<SlabEntry> copyLine(long line, long sequence, boolean withValues) {
+        java.util.List<SlabEntry> entries = new java.util.ArrayList<>();
+        for (int head = 1; head <= SlabLayout.HEADS; head++) {
+            int reference = (int) memory.word(line + head * 8L);
+            for (int steps = 0; reference != 0; steps++) {
+                long offset = (reference & 0xffffffffL) << 3;
+                if (!layout.holdsItem(offset) || steps > CHAIN_MOST) {
+                    return null;
+                }
+                long shape = items.shape(offset);
+                long version = items.version(offset);
+                int next = items.next(offset);
+                VarHandle.acquireFence();
+                if (memory.opaque(line) != sequence || !fits(offset, shape)) {
+                    return null;
+                }
+                if (!isGone(offset, shape, version)) {
+                    entries.add(copy(offset, shape, version, withValues));
+                }
+                reference = next;
+            }
+        }
+        VarHandle.acquireFence();
+        return memory.opaque(line) == sequence ? entries : null;
+    }
+
+    private SlabEntry copy(long offset, long shape, long version, boolean withValue) {
+        byte[] value = new byte[withValue ? Items.valueLength(shape) : 0];
+        memory.read(offset + Items.keyAt(shape) + Items.keyLength(shape), value, 0, value.length);
+        return new SlabEntry(
+                namespaces.name(Items.namespace(shape)),
+                items.key(offset, shape),
+                withValue ? value : null,
+                Items.valueLength(shape),
+                version,
+                layout.pageOf(offset));
+    }
+}

@@ -1,0 +1,394 @@
+package io.holdfast.slab;
+
+import io.holdfast.Duty;
+import io.holdfast.HoldfastException;
+import io.holdfast.Setting;
+import io.holdfast.Settings;
+import io.holdfast.Time;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cache in shared memory for all JVMs of a host.
+ *
+ * <pre>
+ *   try (var cache = SlabCache.open(Path.of("/dev/shm/pages"), SlabCache.mebibytes(256))) {
+ *       cache.put(key, value);
+ *       byte[] copy = cache.get(key);
+ *   }
+ * </pre>
+ *
+ * <h2>What it promises</h2>
+ *
+ * <ol>
+ *   <li>A get returns the whole value last put under exactly that key, or nothing. It is a cache: nothing is always a
+ *       legal answer, a wrong or torn value never.
+ *   <li>The accounting is exact: a walk through the file agrees with every counter ({@link #audit}).
+ *   <li>A process that dies at any instant, kill -9 included, neither blocks nor corrupts the others. One that is
+ *       stopped blocks puts, which then answer BUSY, and never gets.
+ * </ol>
+ *
+ * <h2>How that stays true</h2>
+ *
+ * <p><b>One writer.</b> All mutations happen under one lock of the region ({@link RegionLock}). Its word names the
+ * holder; it is taken from the dead and never from the living.
+ *
+ * <p><b>Every mutation is a chain of micro-operations</b> ({@link Mutations}, {@link Pages}), each of at most eight
+ * words that the {@link Journal} changes together or not at all, and <em>between</em> any two of them the region is in
+ * order:
+ *
+ * <ul>
+ *   <li>every chunk is free in its page, or used by exactly one value that is in one chain and one queue, or reserved
+ *       by a half of the word C_RESERVED, and then in neither;
+ *   <li>counts equal what they count; lists are linked both ways;
+ *   <li>a chunk holds a value if and only if the upper half of its first word is not 0, and that half changes in the
+ *       same micro-operation as chain and queue.
+ * </ul>
+ *
+ * <p>So repair after a death is small: undo at most one micro-operation, free at most two reserved chunks, open the
+ * lines that were shut. Each of these can be done twice, since the one who repairs may die too. The bytes of a value are
+ * written only into a reserved chunk, which nobody can reach. If what is found makes no sense, the tables are rebuilt
+ * from the values whose checksums are right ({@link Salvage}); what cannot be repaired is dropped, never served.
+ *
+ * <p><b>Readers take no lock</b> ({@link Reads}) and write nothing that a writer relies on. Each line of the index has a
+ * 64-bit sequence, outside the data pages and never reset. Whoever is to change a chain, or to take a chunk out of it,
+ * makes the sequence of its line odd <em>before</em> and even <em>after</em>. A reader believes what it has copied only
+ * if the sequence was even and is still the same. It reached the chunk through a chain of that line; the chunk cannot
+ * have been written since without having been taken out of the chain, and that would have changed this very sequence.
+ * Therefore no generation per page is needed: the sequence of the line covers the reuse of chunk and page alike.
+ *
+ * <p><b>Order of stores.</b> odd sequence, fence, words; words, release, even sequence; a value's bytes come after the
+ * odd sequence of the line that its chunk left. The target is x86-64 with Linux; the code names every ordering it needs,
+ * but other processors are untested.
+ *
+ * <p><b>The file is untrusted</b> ({@link SlabFile}, {@link SlabLayout}): offsets are computed, not stored; every
+ * reference is range-checked at each use, with the lock and without; the first process to attach checks everything.
+ *
+ * <p>Which value goes when room is needed is for {@link SeedEviction} and {@link AdaptiveEviction} to say, and how gets
+ * are remembered for {@link Recency}.
+ *
+ * <p>All methods may be called from any thread. Closing a cache while other threads use it is safe: they fail with
+ * MISUSE. A cache holds nothing durable: when all processes are gone the file may be deleted at any time.
+ */
+public final class SlabCache implements AutoCloseable {
+
+    private final Path path;
+    private final SlabRegion region;
+    private final SlabStore store;
+    private final SlabNamespace unnamed;
+    private volatile boolean closed;
+
+    private SlabCache(Path path, SlabRegion region) {
+        this.path = path;
+        this.region = region;
+        this.store = region.store;
+        this.unnamed = new SlabNamespace(this, store, 0, "");
+    }
+
+    /** Opens the cache or creates it: ADAPTIVE, the file of this size. */
+    public static SlabCache open(Path path, long size) {
+        return builder(path).size(size).open();
+    }
+
+    /** Opens a cache that exists, as it is. */
+    public static SlabCache attach(Path path) {
+        return builder(path).attach();
+    }
+
+    public static Builder builder(Path path) {
+        return new Builder(path);
+    }
+
+    public static long mebibytes(long count) {
+        return count << 20;
+    }
+
+    /** The file; its name ends with the version of the layout. */
+    public Path file() {
+        return path;
+    }
+
+    /** A namespace of this name, made if nobody has used it; names are {@code [A-Za-z0-9._-]{1,48}}. */
+    public SlabNamespace namespace(String name) {
+        checkOpen();
+        if (!Namespaces.NAME.matcher(name).matches()) {
+            throw HoldfastException.misuse(
+                    "namespace '" + name + "'; allowed: " + Namespaces.NAME.pattern(), "choose another name");
+        }
+        return new SlabNamespace(this, store, store.namespace(name), name);
+    }
+
+    /** See {@link SlabNamespace#get}. */
+    public byte @Nullable [] get(byte[] key) {
+        return unnamed.get(key);
+    }
+
+    /** See {@link SlabNamespace#getVersioned}. */
+    public @Nullable Versioned getVersioned(byte[] key) {
+        return unnamed.getVersioned(key);
+    }
+
+    /** See {@link SlabNamespace#read}. */
+    public <R> Optional<R> read(byte[] key, Function<? super MemorySegment, ? extends R> function) {
+        return unnamed.read(key, function);
+    }
+
+    /** See {@link SlabNamespace#put(byte[], byte[])}. */
+    public PutResult put(byte[] key, byte[] value) {
+        return unnamed.put(key, value);
+    }
+
+    /** See {@link SlabNamespace#put(byte[], byte[], Duration)}. */
+    public PutResult put(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.put(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#safePut}. */
+    public PutResult safePut(byte[] key, byte[] value) {
+        return unnamed.safePut(key, value);
+    }
+
+    /** See {@link SlabNamespace#compareAndSet}. */
+    public PutResult compareAndSet(byte[] key, long expected, byte[] value) {
+        return unnamed.compareAndSet(key, expected, value);
+    }
+
+    /** See {@link SlabNamespace#remove(byte[])}. */
+    public Removal remove(byte[] key) {
+        return unnamed.remove(key);
+    }
+
+    /** See {@link SlabNamespace#remove(byte[], long)}. */
+    public Removal remove(byte[] key, long expected) {
+        return unnamed.remove(key, expected);
+    }
+
+    /** See {@link SlabNamespace#clear}. */
+    public void clear() {
+        unnamed.clear();
+    }
+
+    /** See {@link SlabNamespace#getOrLoad}. */
+    public byte @Nullable [] getOrLoad(byte[] key, Function<? super byte[], byte @Nullable []> loader, Duration wait) {
+        return unnamed.getOrLoad(key, loader, wait);
+    }
+
+    /** Every value of every namespace, for tools: one that changes meanwhile may be missed or met twice. */
+    public void forEach(boolean withValues, Consumer<SlabEntry> visitor) {
+        checkOpen();
+        store.reads.forEach(withValues, visitor);
+    }
+
+    public SlabStats stats() {
+        checkOpen();
+        return SlabView.stats(store);
+    }
+
+    /** Page by page: what it holds and how long it has been with its slot. */
+    public List<SlabPage> pages() {
+        checkOpen();
+        return SlabView.pages(store);
+    }
+
+    /** Walks everything and compares it with every counter, under the lock. */
+    public AuditReport audit() {
+        checkOpen();
+        return store.audit();
+    }
+
+    /** Takes back the room of lapsed and cleared values before eviction would come to them. */
+    public Duty reclaimDuty() {
+        return new ReclaimDuty(path.getFileName() + " reclaim", store);
+    }
+
+    void checkOpen() {
+        if (closed) {
+            throw closed(null);
+        }
+    }
+
+    /** What an access to memory that was unmapped meanwhile really means. */
+    RuntimeException closedMeanwhile(IllegalStateException e) {
+        return closed ? closed(e) : e;
+    }
+
+    private HoldfastException closed(@Nullable IllegalStateException e) {
+        return new HoldfastException(
+                HoldfastException.Category.MISUSE, "the cache " + path + " is closed", "open it again", e);
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        region.close();
+    }
+
+    /** How to open a cache; what is not set comes from properties, environment and defaults. */
+    public static final class Builder {
+
+        private final Path path;
+        private final Settings settings = Settings.ofProcess();
+        private final List<Setting<?>> given = new ArrayList<>();
+        private Time time = Time.system();
+        private Host host = Host.linux();
+        private Probe probe = Probe.NONE;
+        private int dataPages;
+
+        private Builder(Path path) {
+            this.path = SlabFile.named(path);
+        }
+
+        /** Length of the whole file. */
+        public Builder size(long bytes) {
+            return set(SlabSettings.SIZE, bytes);
+        }
+
+        /** Instead of a size: so many pages of data. */
+        public Builder dataPages(int pages) {
+            if (pages < 1) {
+                throw HoldfastException.misuse("a cache of " + pages + " data pages", "give it 1 or more");
+            }
+            dataPages = pages;
+            return this;
+        }
+
+        public Builder preset(Preset preset) {
+            return set(SlabSettings.PRESET, preset);
+        }
+
+        /** Only with {@link Preset#SEED}. */
+        public Builder policy(Policy policy) {
+            return set(SlabSettings.POLICY, policy);
+        }
+
+        public Builder pageSize(long bytes) {
+            return set(SlabSettings.PAGE_SIZE, bytes);
+        }
+
+        /** What a value takes on average: how large the index is made. */
+        public Builder averageItem(long bytes) {
+            return set(SlabSettings.AVERAGE_ITEM, bytes);
+        }
+
+        public Builder busyAfter(Duration wait) {
+            return set(SlabSettings.BUSY_AFTER, wait);
+        }
+
+        public Builder time(Time time) {
+            this.time = time;
+            return this;
+        }
+
+        Builder host(Host host) {
+            this.host = host;
+            return this;
+        }
+
+        Builder probe(Probe probe) {
+            this.probe = probe;
+            return this;
+        }
+
+        private <T> Builder set(Setting<T> setting, T value) {
+            settings.set(setting, value);
+            given.add(setting);
+            return this;
+        }
+
+        /** Opens the file, or creates it. */
+        public SlabCache open() {
+            SlabLayout wanted = layout();
+            SlabCache cache = open(wanted);
+            try {
+                checkAgrees(wanted, cache.store.layout);
+            } catch (HoldfastException e) {
+                cache.close();
+                throw e;
+            }
+            return cache;
+        }
+
+        /** Opens the file as it is; GONE if there is none. */
+        public SlabCache attach() {
+            return open(null);
+        }
+
+        private SlabCache open(@Nullable SlabLayout wanted) {
+            long patience = settings.get(SlabSettings.BUSY_AFTER).toNanos();
+            return new SlabCache(path, SlabRegion.open(path, wanted, host, time, probe, patience));
+        }
+
+        private void checkAgrees(SlabLayout wanted, SlabLayout found) {
+            agree("preset", wanted.preset, found.preset);
+            agree("policy", wanted.policy, found.policy);
+            agree("page size", wanted.pageBytes(), found.pageBytes());
+            agree("size", wanted.size, found.size);
+        }
+
+        private void agree(String what, Object wanted, Object found) {
+            if (!wanted.equals(found)) {
+                throw HoldfastException.misuse(
+                        "the cache " + path + " exists with " + what + " " + found + ", and " + wanted
+                                + " was asked for",
+                        "ask for what it has, attach to it as it is, or delete it");
+            }
+        }
+
+        SlabLayout layout() {
+            Preset preset = settings.get(SlabSettings.PRESET);
+            if (preset != Preset.SEED && given.contains(SlabSettings.POLICY)) {
+                throw HoldfastException.misuse(
+                        "setting slab.policy is given with preset " + preset, "leave it out, or use preset seed");
+            }
+            Policy policy = preset == Preset.SEED ? settings.get(SlabSettings.POLICY) : Policy.SLRU;
+            long size = settings.get(SlabSettings.SIZE);
+            int pageShift = pageShift(preset, size);
+            int averageItem = given.contains(SlabSettings.AVERAGE_ITEM) || preset == Preset.ADAPTIVE
+                    ? settings.get(SlabSettings.AVERAGE_ITEM).intValue()
+                    : 128;
+            if (dataPages > 0) {
+                return SlabLayout.ofPages(dataPages, preset, policy, pageShift, averageItem);
+            }
+            int least = preset == Preset.SEED ? 1 : 8;
+            SlabLayout smallest = SlabLayout.ofPages(least, preset, policy, pageShift, averageItem);
+            if (size < smallest.size) {
+                throw HoldfastException.misuse(
+                        "setting slab.size = " + size + " is too small for preset " + preset + " with pages of "
+                                + (1 << pageShift) + " bytes; allowed: " + smallest.size + " or more",
+                        "set slab.size to " + smallest.size + " or more");
+            }
+            return SlabLayout.fitting(size, preset, policy, pageShift, averageItem);
+        }
+
+        private static final long LARGE = 4L << 30;
+
+        private int pageShift(Preset preset, long size) {
+            long page = settings.get(SlabSettings.PAGE_SIZE);
+            if (page == 0) {
+                return preset == Preset.SEED ? 12 : size < LARGE ? 16 : 18;
+            }
+            int shift = Long.numberOfTrailingZeros(page);
+            int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : 16;
+            if (Long.bitCount(page) != 1 || shift < least) {
+                throw HoldfastException.misuse(
+                        "setting slab.page-size = " + page + " is not allowed with preset " + preset
+                                + "; allowed: a power of two, " + (1 << least) + " to "
+                                + (1 << SlotSizes.PAGE_SHIFT_MOST),
+                        "leave it out, or use " + (1 << (preset == Preset.SEED ? 12 : 16)));
+            }
+            return shift;
+        }
+    }
+}

@@ -1,0 +1,12 @@
+package io.holdfast.slab;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One value as tools see it.
+ *
+ * @param value null if only the keys were asked for
+ * @param page number of the page that holds it
+ */
+public record SlabEntry(
+        String namespace, byte[] key, byte @Nullable [] value, int valueBytes, long version, int page) {}

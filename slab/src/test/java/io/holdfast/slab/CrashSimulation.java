@@ -1,0 +1,203 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Time;
+import io.holdfast.testkit.Seeds;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A process dies after every single store of an operation, and again after any store of the repair. Whatever it leaves,
+ * the next process finds a region in order: every count right, every value whole and the last that was put, and only
+ * the key that was being changed may have lost its value.
+ */
+class CrashSimulation {
+
+    @Test
+    void deathAfterAnyStoreIsRepaired() {
+        Seeds.of(16).twoAtATime().run((seed, random) -> simulate(seed));
+    }
+
+    private void simulate(long seed) {
+        Random random = new Random(seed);
+        new Life(random).run(random.nextInt(20) == 0 ? 30 : 6);
+    }
+
+    /** One region, brought into some state, in which operations are then cut off. */
+    private static final class Life {
+
+        private final Random random;
+        private final SlabLayout layout;
+        private final MortalMemory memory;
+        private final HeapRegion.FakeHost host = new HeapRegion.FakeHost();
+        private final Map<Integer, byte[]> model = new HashMap<>();
+        private int process = 1;
+
+        Life(Random random) {
+            this.random = random;
+            this.layout = random.nextInt(3) > 0
+                    ? SlabLayout.ofPages(
+                            1 + random.nextInt(9), Preset.SEED, Policy.values()[random.nextInt(3)], 12, 128)
+                    : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
+            this.memory = MortalMemory.of(layout);
+            SlabStore.format(memory, layout);
+        }
+
+        private SlabStore open() {
+            host.kill(process);
+            host.become(++process);
+            SlabStore store =
+                    new SlabStore(memory, layout, HeapRegion.SEED, host, Time.system(), Probe.NONE, 50_000_000);
+            store.attach();
+            return store;
+        }
+
+        void run(int operations) {
+            SlabStore store = open();
+            int warmUp = random.nextInt(300);
+            for (int i = 0; i < warmUp; i++) {
+                apply(store, operation(store));
+            }
+            for (int i = 0; i < operations; i++) {
+                long before = random.nextLong();
+                cutOffEverywhere(store, before);
+                // Then do it for good.
+                store = open();
+                random.setSeed(before);
+                apply(store, operation(store));
+                assertThat(store.audit().problems()).isEmpty();
+            }
+        }
+
+        /** Performs one operation after the other until one is not cut off any more. */
+        private void cutOffEverywhere(SlabStore store, long operationSeed) {
+            long[] start = memory.snapshot();
+            for (long stores = 0; ; stores += 1 + random.nextInt(3)) {
+                random.setSeed(operationSeed);
+                Operation operation = operation(store);
+                random.setSeed(operationSeed + stores);
+                memory.dieAfter(stores);
+                boolean died = !operation.perform(store);
+                memory.revive();
+                if (died) {
+                    checkAfterDeath(operation);
+                }
+                memory.restore(start);
+                store = open();
+                start = memory.snapshot();
+                if (!died) {
+                    return;
+                }
+            }
+        }
+
+        private void checkAfterDeath(Operation operation) {
+            for (int deaths = random.nextInt(3); deaths > 0; deaths--) {
+                memory.dieAfter(random.nextInt(120));
+                try {
+                    open();
+                } catch (MortalMemory.Dead | HoldfastException e) {
+                    // Died while repairing.
+                }
+                memory.revive();
+            }
+            SlabStore store = open();
+            assertThat(store.audit().problems()).isEmpty();
+            assertThat(store.hasReserved()).isFalse();
+            assertThat(Counter.SALVAGES.read(memory)).isZero();
+            int lost = 0;
+            for (Map.Entry<Integer, byte[]> entry : model.entrySet()) {
+                byte[] value = ModelSimulation.get(store, ModelSimulation.key(entry.getKey()));
+                boolean same = Arrays.equals(value, entry.getValue());
+                boolean changed =
+                        entry.getKey() == operation.key && (value == null || Arrays.equals(value, operation.value));
+                assertThat(same || changed || value == null).isTrue();
+                lost += same || changed ? 0 : 1;
+            }
+            if (operation.value == null) {
+                assertThat(lost).as("values lost by a remove").isLessThanOrEqualTo(lostBefore());
+            }
+            byte[] value = ModelSimulation.get(store, ModelSimulation.key(operation.key));
+            assertThat(value == null
+                            || Arrays.equals(value, operation.value)
+                            || Arrays.equals(value, model.get(operation.key)))
+                    .isTrue();
+            assertThat(store.put(0, ModelSimulation.key(999), new byte[8], 0, false, SlabStore.ANY)
+                            .outcome())
+                    .isNotEqualTo(PutResult.Outcome.BUSY);
+        }
+
+        /** Values of the model that eviction had taken before the operation that was cut off. */
+        private int lostBefore() {
+            return evictedFromModel;
+        }
+
+        private int evictedFromModel;
+
+        private Operation operation(SlabStore store) {
+            int key = random.nextInt(40);
+            byte[] value = null;
+            if (random.nextInt(5) != 0) {
+                int page = layout.pageBytes();
+                int most = Math.min(page * layout.pages - 64, random.nextInt(4) == 0 ? page * 3 : page / 3);
+                value = new byte[random.nextInt(most)];
+                random.nextBytes(value);
+            }
+            return new Operation(key, value, random.nextInt(6) != 0);
+        }
+
+        private void apply(SlabStore store, Operation operation) {
+            if (operation.perform(store) && operation.stored) {
+                if (operation.value == null) {
+                    model.remove(operation.key);
+                } else {
+                    model.put(operation.key, operation.value);
+                }
+            }
+            evictedFromModel = 0;
+            model.forEach((key, value) -> {
+                if (ModelSimulation.get(store, ModelSimulation.key(key)) == null) {
+                    evictedFromModel++;
+                }
+            });
+        }
+    }
+
+    /** A put, or a remove if there is no value. */
+    private static final class Operation {
+        final int key;
+        final byte[] value;
+        final boolean mayEvict;
+        boolean stored;
+
+        Operation(int key, byte[] value, boolean mayEvict) {
+            this.key = key;
+            this.value = value;
+            this.mayEvict = mayEvict;
+        }
+
+        /** False if the process died on the way. */
+        boolean perform(SlabStore store) {
+            try {
+                if (value == null) {
+                    store.remove(0, ModelSimulation.key(key), SlabStore.ANY);
+                    stored = true;
+                } else {
+                    stored = store.put(0, ModelSimulation.key(key), value, 0, mayEvict, SlabStore.ANY)
+                            .stored();
+                }
+                return true;
+            } catch (MortalMemory.Dead e) {
+                return false;
+            } catch (HoldfastException e) {
+                assertThat(e.category()).isEqualTo(HoldfastException.Category.FULL);
+                return true;
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.holdfast.slab;
+
+import io.holdfast.Time;
+import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.Set;
+
+/** A region in an array, with a host whose processes live and die as the test says. */
+final class HeapRegion {
+
+    static final long SEED = 0x5eed;
+
+    /** Processes by number; all live until they are killed. */
+    static final class FakeHost implements Host {
+        private final Set<Long> dead = new HashSet<>();
+        private long me = 1L << START_BITS;
+
+        void become(int process) {
+            me = (long) process << START_BITS;
+        }
+
+        void kill(int process) {
+            dead.add((long) process << START_BITS);
+        }
+
+        @Override
+        public long bootHigh() {
+            return 1;
+        }
+
+        @Override
+        public long bootLow() {
+            return 2;
+        }
+
+        @Override
+        public long pidNamespace() {
+            return 3;
+        }
+
+        @Override
+        public long me() {
+            return me;
+        }
+
+        @Override
+        public boolean isAlive(long process) {
+            return !dead.contains(process);
+        }
+    }
+
+    final SlabLayout layout;
+    final Memory memory;
+    final FakeHost host = new FakeHost();
+    final Time time;
+
+    HeapRegion(SlabLayout layout, Time time) {
+        this.layout = layout;
+        this.time = time;
+        this.memory = new Memory(MemorySegment.ofArray(new long[(int) (layout.size / 8)]));
+        SlabStore.format(memory, layout);
+    }
+
+    static HeapRegion seed(Policy policy, int pages) {
+        return new HeapRegion(SlabLayout.ofPages(pages, Preset.SEED, policy, 12, 128), Time.system());
+    }
+
+    static HeapRegion adaptive(int pages) {
+        return new HeapRegion(SlabLayout.ofPages(pages, Preset.ADAPTIVE, Policy.SLRU, 16, 512), Time.system());
+    }
+
+    SlabStore open() {
+        return open(Probe.NONE);
+    }
+
+    /** Another view of the same memory, as another process would have it. */
+    SlabStore open(Probe probe) {
+        SlabStore store = new SlabStore(memory, layout, SEED, host, time, probe, 50_000_000);
+        store.attach();
+        return store;
+    }
+}

@@ -1,0 +1,117 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.testkit.ChildJvm;
+import io.holdfast.testkit.KillPoint;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * JVMs that are killed with SIGKILL at every named point of put, remove, move and repair, while others use the same
+ * file. 100 cycles by default, {@code -Dcycles=1000} on demand.
+ */
+class KilledJvmIT {
+
+    private static final int AT_A_TIME = 3;
+
+    @TempDir
+    Path directory;
+
+    private static int cycles() {
+        String given = System.getProperty("cycles", "");
+        return given.isEmpty() ? 100 : Integer.parseInt(given);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Preset.class)
+    void deathAtAnyNamedPointNeitherBlocksNorCorruptsTheOthers(Preset preset) {
+        Path file = directory.resolve("cache");
+        SplittableRandom random = new SplittableRandom(42);
+        Map<Probe.Point, Integer> killed = new EnumMap<>(Probe.Point.class);
+        try (SlabCache cache = MixedWork.builder(file, preset).open()) {
+            MixedWork work = new MixedWork(cache, new java.util.Random(7), 9_000);
+            Deque<Victim> victims = new ArrayDeque<>();
+            for (int cycle = 0; cycle < cycles() / 2 || !victims.isEmpty(); cycle++) {
+                if (cycle < cycles() / 2) {
+                    victims.add(start(file, preset, cycle, random));
+                }
+                if (victims.size() >= AT_A_TIME || cycle >= cycles() / 2) {
+                    Victim victim = victims.remove();
+                    awaitEnd(victim, work);
+                    if (victim.jvm.awaitExit() == 128 + 9) {
+                        killed.merge(victim.point, 1, Integer::sum);
+                    } else {
+                        assertThat(victim.jvm.awaitExit())
+                                .as(victim.jvm.errors())
+                                .isZero();
+                    }
+                    victim.jvm.close();
+                    // The others go on: puts and removes of this JVM were never BUSY, and its values were right.
+                    assertThat(work.step()).isTrue();
+                    assertThat(cache.audit().problems())
+                            .as("after death at " + victim.point)
+                            .isEmpty();
+                }
+            }
+            assertThat(work.hits()).isPositive();
+            assertThat(cache.stats().thefts()).isPositive();
+            assertThat(cache.stats().salvages()).isZero();
+            assertThat(killed.values().stream().mapToInt(Integer::intValue).sum())
+                    .as("killed at " + killed)
+                    .isGreaterThan(cycles() / 4);
+        }
+    }
+
+    private record Victim(ChildJvm jvm, Probe.Point point) {}
+
+    private static Victim start(Path file, Preset preset, int cycle, SplittableRandom random) {
+        Probe.Point[] points = Probe.Point.values();
+        Probe.Point point = points[cycle % (points.length - 3)];
+        ChildJvm jvm = ChildJvm.of(MixedWork.class)
+                .arguments(file, preset, random.nextLong(), 4_000)
+                .killAt(KillPoint.at(point.name(), 1 + random.nextInt(40)))
+                .launch();
+        return new Victim(jvm, point);
+    }
+
+    private static void awaitEnd(Victim victim, MixedWork work) {
+        while (victim.jvm.isAlive()) {
+            for (int i = 0; i < 200; i++) {
+                assertThat(work.step()).as("a value of this JVM").isTrue();
+            }
+            java.util.concurrent.locks.LockSupport.parkNanos(2_000_000); // the others need the processor, too
+        }
+    }
+
+    @Test
+    void killedAtRandomTimes() {
+        Path file = directory.resolve("random");
+        SplittableRandom random = new SplittableRandom(43);
+        try (SlabCache cache = MixedWork.builder(file, Preset.ADAPTIVE).open()) {
+            MixedWork work = new MixedWork(cache, new java.util.Random(8), 90_000);
+            for (int cycle = 0; cycle < Math.max(5, cycles() / 20); cycle++) {
+                try (ChildJvm jvm = ChildJvm.of(MixedWork.class)
+                        .arguments(file, Preset.ADAPTIVE, random.nextLong(), Long.MAX_VALUE)
+                        .start()) {
+                    for (int i = random.nextInt(3_000); i > 0; i--) {
+                        assertThat(work.step()).isTrue();
+                    }
+                    jvm.kill();
+                    for (int i = 0; i < 1_000; i++) {
+                        assertThat(work.step()).isTrue();
+                    }
+                }
+                assertThat(cache.audit().problems()).isEmpty();
+            }
+        }
+    }
+}

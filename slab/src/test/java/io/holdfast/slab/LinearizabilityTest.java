@@ -1,0 +1,123 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.Time;
+import java.lang.foreign.MemorySegment;
+import java.time.Instant;
+import org.jetbrains.lincheck.LincheckAssertionError;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Test;
+
+/** Lincheck drives the core over heap memory from two threads; the canary shows that it would find a race. */
+class LinearizabilityTest {
+
+    /** Stands still, so that nothing depends on how long an interleaving takes. */
+    private enum StoppedTime implements Time {
+        NOON;
+
+        @Override
+        public Instant instant() {
+            return Instant.EPOCH;
+        }
+
+        @Override
+        public long nanoTime() {
+            return 0;
+        }
+    }
+
+    /** A store of two keys in one small slot, each value in a chunk that the other may have had. */
+    @Param(name = "key", gen = IntGen.class, conf = "1:2")
+    @Param(name = "value", gen = IntGen.class, conf = "1:3")
+    public static class Core {
+
+        final SlabStore store;
+
+        public Core() {
+            SlabLayout layout = SlabLayout.ofPages(1, Preset.SEED, Policy.SLRU, 12, 1 << 20);
+            Memory memory = new Memory(MemorySegment.ofArray(new long[(int) (layout.size / 8)]));
+            SlabStore.format(memory, layout);
+            store = new SlabStore(
+                    memory,
+                    layout,
+                    HeapRegion.SEED,
+                    new HeapRegion.FakeHost(),
+                    StoppedTime.NOON,
+                    Probe.NONE,
+                    Long.MAX_VALUE / 4);
+            // Nobody else attaches, and an empty region needs no audit.
+            store.processes.attach(0);
+        }
+
+        static byte[] key(int key) {
+            return new byte[] {(byte) key};
+        }
+
+        @Operation
+        public void put(@Param(name = "key") int key, @Param(name = "value") int value) {
+            store.put(0, key(key), new byte[] {(byte) key, (byte) value, (byte) value}, 0, true, SlabStore.ANY);
+        }
+
+        @Operation
+        public boolean remove(@Param(name = "key") int key) {
+            return store.remove(0, key(key), SlabStore.ANY) == Removal.REMOVED;
+        }
+
+        @Operation
+        public int get(@Param(name = "key") int key) {
+            byte[] value = ModelSimulation.get(store, key(key));
+            return value == null ? 0 : value[0] * 100 + value[1] * 10 + value[2];
+        }
+    }
+
+    /** The same with a get that takes its time and does not look at the sequence. */
+    @Param(name = "key", gen = IntGen.class, conf = "1:2")
+    @Param(name = "value", gen = IntGen.class, conf = "1:3")
+    public static class Canary extends Core {
+
+        @Override
+        @Operation
+        public int get(@Param(name = "key") int key) {
+            Items items = store.mutations.items;
+            long offset = store.mutations.index.find(items.hash(0, key(key)), 0, key(key));
+            if (offset == 0) {
+                return 0;
+            }
+            long at = offset + Items.keyAt(items.shape(offset)) + 1;
+            byte[] value = new byte[3];
+            store.memory.read(at, value, 0, 2);
+            for (int i = 0; i < 20_000; i++) {
+                Thread.onSpinWait();
+            }
+            store.memory.read(at + 2, value, 2, 1);
+            return value[0] * 100 + value[1] * 10 + value[2];
+        }
+    }
+
+    /** Stress, not model checking: that one follows every access of a segment and does not come to an end here. */
+    private static StressOptions options() {
+        return new StressOptions()
+                .threads(2)
+                .actorsPerThread(4)
+                .actorsBefore(2)
+                .actorsAfter(1)
+                .iterations(Integer.getInteger("lincheck.iterations", 3))
+                .invocationsPerIteration(120)
+                .minimizeFailedScenario(false);
+    }
+
+    @Test
+    void getPutAndRemoveAreLinearizable() {
+        options().check(Core.class);
+    }
+
+    @Test
+    void canaryIsFound() {
+        assertThatThrownBy(() -> options().iterations(40).check(Canary.class))
+                .isInstanceOf(LincheckAssertionError.class);
+    }
+}

@@ -1,0 +1,596 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.ManualTime;
+import io.holdfast.Time;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SlabCacheTest {
+
+    @TempDir
+    Path directory;
+
+    private final ManualTime time = new ManualTime();
+    private final List<SlabCache> opened = new ArrayList<>();
+
+    @AfterEach
+    void everyCountIsRight() {
+        for (SlabCache cache : opened) {
+            try {
+                assertThat(cache.audit().problems()).isEmpty();
+            } catch (HoldfastException e) {
+                assertThat(e).hasMessageContaining("closed");
+            }
+            cache.close();
+        }
+    }
+
+    private SlabCache.Builder builder() {
+        return SlabCache.builder(directory.resolve("cache")).dataPages(12).time(time);
+    }
+
+    private SlabCache open(SlabCache.Builder builder) {
+        SlabCache cache = builder.open();
+        opened.add(cache);
+        return cache;
+    }
+
+    private SlabCache open() {
+        return open(builder());
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void assertRefused(Category category, String said, ThrowingCallable call) {
+        assertThatThrownBy(call)
+                .isInstanceOfSatisfying(
+                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(category))
+                .hasMessageContaining(said);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Preset.class)
+    void valuesComeBackWhole(Preset preset) {
+        SlabCache cache = open(builder().preset(preset));
+        Map<Integer, byte[]> put = new HashMap<>();
+        for (int i = 0; i < 60; i++) {
+            byte[] value = Cargo.value(i, i, 16 + i * 11);
+            put.put(i, value);
+            assertThat(cache.put(Cargo.key(i), value).stored()).isTrue();
+        }
+        put.forEach((key, value) -> {
+            byte[] got = cache.get(Cargo.key(key));
+            assertThat(got == null || java.util.Arrays.equals(got, value)).isTrue();
+        });
+        assertThat(cache.stats().hits()).isPositive();
+    }
+
+    @Test
+    void emptyKeyAndEmptyValueAreAKeyAndAValue() {
+        SlabCache cache = open();
+        assertThat(cache.get(new byte[0])).isNull();
+        cache.put(new byte[0], new byte[0]);
+        assertThat(cache.get(new byte[0])).isEmpty();
+        assertThat(cache.remove(new byte[0])).isEqualTo(Removal.REMOVED);
+        assertThat(cache.remove(new byte[0])).isEqualTo(Removal.ABSENT);
+    }
+
+    @Test
+    void keysWithTheSameHashAreToldApart() {
+        // The heads of a small index are few: with so many keys every chain holds several, some with one tag.
+        SlabCache cache = open(builder().averageItem(1 << 20).dataPages(40));
+        for (int i = 0; i < 3_000; i++) {
+            cache.put(Cargo.key(i), Cargo.value(i, 1, 20));
+        }
+        for (int i = 0; i < 3_000; i++) {
+            byte[] value = cache.get(Cargo.key(i));
+            assertThat(value != null && Cargo.isOf(i, value)).isTrue();
+        }
+        for (int i = 0; i < 3_000; i += 2) {
+            assertThat(cache.remove(Cargo.key(i))).isEqualTo(Removal.REMOVED);
+        }
+        for (int i = 0; i < 3_000; i++) {
+            assertThat(cache.get(Cargo.key(i)) != null).isEqualTo(i % 2 == 1);
+        }
+    }
+
+    @Test
+    void twoDifferentKeysWithTheSameHash() {
+        // The seed of this region lets two prepared keys collide in all 64 bits: fold(x ^ y, m) is 0 for x = y.
+        HeapRegion region = HeapRegion.adaptive(8);
+        SlabStore store = region.open();
+        long[] pair = Collisions.find(HeapRegion.SEED);
+        byte[] first = Collisions.key(pair[0]);
+        byte[] second = Collisions.key(pair[1]);
+        assertThat(store.mutations.items.hash(0, first)).isEqualTo(store.mutations.items.hash(0, second));
+        store.put(0, first, bytes("one"), 0, true, SlabStore.ANY);
+        store.put(0, second, bytes("two"), 0, true, SlabStore.ANY);
+        assertThat(ModelSimulation.get(store, first)).isEqualTo(bytes("one"));
+        assertThat(ModelSimulation.get(store, second)).isEqualTo(bytes("two"));
+        store.remove(0, first, SlabStore.ANY);
+        assertThat(ModelSimulation.get(store, first)).isNull();
+        assertThat(ModelSimulation.get(store, second)).isEqualTo(bytes("two"));
+        assertThat(store.audit().problems()).isEmpty();
+    }
+
+    @Test
+    void versionsGrowAndSurviveReplacementAndRemoval() {
+        SlabCache cache = open();
+        Set<Long> seen = new HashSet<>();
+        long last = 0;
+        for (int i = 0; i < 20; i++) {
+            long version = cache.put(bytes("k"), new byte[i * 50]).version();
+            assertThat(version).isGreaterThan(last);
+            assertThat(seen.add(version)).isTrue();
+            assertThat(cache.getVersioned(bytes("k")).version()).isEqualTo(version);
+            last = version;
+            if (i % 5 == 0) {
+                cache.remove(bytes("k"));
+            }
+        }
+    }
+
+    @Test
+    void compareAndSetWantsTheVersionUnderTheKey() {
+        SlabCache cache = open();
+        PutResult first = cache.compareAndSet(bytes("k"), 0, bytes("a"));
+        assertThat(first.stored()).isTrue();
+        PutResult again = cache.compareAndSet(bytes("k"), 0, bytes("b"));
+        assertThat(again.outcome()).isEqualTo(PutResult.Outcome.CONFLICT);
+        assertThat(again.version()).isEqualTo(first.version());
+        assertThat(cache.compareAndSet(bytes("k"), first.version(), bytes("c")).stored())
+                .isTrue();
+        assertThat(cache.remove(bytes("k"), first.version())).isEqualTo(Removal.ABSENT);
+        // The same bytes put again are another version: no ABA.
+        cache.put(bytes("k"), bytes("a"));
+        assertThat(cache.compareAndSet(bytes("k"), first.version(), bytes("d")).stored())
+                .isFalse();
+    }
+
+    @Test
+    void readLendsAReadOnlyViewThatEndsWithTheCall() {
+        SlabCache cache = open();
+        cache.put(bytes("k"), bytes("value"));
+        MemorySegment[] kept = new MemorySegment[1];
+        assertThat(cache.read(bytes("k"), segment -> {
+                    kept[0] = segment;
+                    return new String(segment.toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
+                }))
+                .contains("value");
+        assertThatThrownBy(() -> kept[0].get(ValueLayout.JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> cache.read(bytes("k"), segment -> {
+                    segment.set(ValueLayout.JAVA_BYTE, 0, (byte) 1);
+                    return 1;
+                }))
+                .isInstanceOf(RuntimeException.class);
+        assertThatThrownBy(() -> cache.read(bytes("k"), segment -> {
+                    throw new IllegalArgumentException("mine");
+                }))
+                .hasMessage("mine");
+        assertThat(cache.read(bytes("absent"), segment -> 1)).isEmpty();
+    }
+
+    @Test
+    void namespacesNeverMeetAndAreClearedAtOnce() {
+        SlabCache cache = open();
+        SlabNamespace one = cache.namespace("one");
+        SlabNamespace two = cache.namespace("two");
+        cache.put(bytes("k"), bytes("none"));
+        one.put(bytes("k"), bytes("1"));
+        two.put(bytes("k"), bytes("2"));
+        one.clear();
+        assertThat(one.get(bytes("k"))).isNull();
+        assertThat(two.get(bytes("k"))).isEqualTo(bytes("2"));
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("none"));
+        one.put(bytes("k"), bytes("3"));
+        assertThat(cache.namespace("one").get(bytes("k"))).isEqualTo(bytes("3"));
+        assertThat(cache.stats().namespaces()).containsExactly("", "one", "two");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void valuesLapseByTheEarlierOfBothClocks(boolean wallJumps) {
+        SlabCache cache = open();
+        cache.put(bytes("k"), bytes("v"), Duration.ofSeconds(10));
+        time.advance(Duration.ofSeconds(9));
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("v"));
+        if (wallJumps) {
+            time.setWall(time.instant().plusSeconds(5));
+        } else {
+            time.setWall(time.instant().minusSeconds(100));
+            time.advance(Duration.ofSeconds(1));
+        }
+        assertThat(cache.get(bytes("k"))).isNull();
+        assertThat(cache.compareAndSet(bytes("k"), 0, bytes("w")).stored()).isTrue();
+    }
+
+    @Test
+    void dutyTakesBackWhatLapsedAndWasCleared() throws Exception {
+        SlabCache cache = open();
+        for (int i = 0; i < 50; i++) {
+            cache.put(Cargo.key(i), new byte[900], Duration.ofSeconds(1));
+            cache.namespace("n").put(Cargo.key(i), new byte[900]);
+        }
+        cache.put(bytes("stays"), bytes("v"));
+        time.advance(Duration.ofSeconds(2));
+        cache.namespace("n").clear();
+        long reclaimed = 0;
+        for (int i = 0; i < 4; i++) {
+            reclaimed += cache.reclaimDuty().step().done();
+        }
+        assertThat(reclaimed).isEqualTo(100);
+        assertThat(cache.stats().items()).isEqualTo(1);
+        assertThat(cache.get(bytes("stays"))).isNotNull();
+    }
+
+    @Test
+    void loaderIsCalledOnceAndItsValueKept() {
+        SlabCache cache = open();
+        int[] loads = new int[1];
+        for (int i = 0; i < 3; i++) {
+            assertThat(cache.getOrLoad(
+                            bytes("k"),
+                            key -> {
+                                loads[0]++;
+                                return bytes("loaded");
+                            },
+                            Duration.ofSeconds(1)))
+                    .isEqualTo(bytes("loaded"));
+        }
+        assertThat(loads[0]).isEqualTo(1);
+        assertThat(cache.getOrLoad(bytes("nothing"), key -> null, Duration.ofSeconds(1)))
+                .isNull();
+        assertThatThrownBy(() -> cache.getOrLoad(
+                        bytes("bad"),
+                        key -> {
+                            throw new IllegalStateException("database down");
+                        },
+                        Duration.ofSeconds(1)))
+                .hasMessage("database down");
+        assertThat(cache.getOrLoad(bytes("bad"), key -> bytes("up again"), Duration.ofSeconds(1)))
+                .isEqualTo(bytes("up again"));
+    }
+
+    @Test
+    void removeDuringAPendingLoadVoidsIt() {
+        SlabCache cache = open();
+        byte[] value = cache.getOrLoad(
+                bytes("k"),
+                key -> {
+                    cache.remove(bytes("k"));
+                    return bytes("stale");
+                },
+                Duration.ofSeconds(1));
+        assertThat(value).isEqualTo(bytes("stale"));
+        assertThat(cache.get(bytes("k"))).isNull();
+    }
+
+    @Test
+    void putDuringAPendingLoadWins() {
+        SlabCache cache = open();
+        cache.getOrLoad(
+                bytes("k"),
+                key -> {
+                    cache.put(bytes("k"), bytes("fresh"));
+                    return bytes("stale");
+                },
+                Duration.ofSeconds(1));
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("fresh"));
+    }
+
+    @Test
+    void clearDuringAPendingLoadVoidsIt() {
+        SlabCache cache = open();
+        cache.getOrLoad(
+                bytes("k"),
+                key -> {
+                    cache.clear();
+                    return bytes("stale");
+                },
+                Duration.ofSeconds(1));
+        assertThat(cache.get(bytes("k"))).isNull();
+    }
+
+    @Test
+    void waitingForALoaderEnds() {
+        SlabCache cache = open();
+        cache.getOrLoad(
+                bytes("k"),
+                key -> {
+                    assertRefused(
+                            Category.RETRY,
+                            "still being loaded",
+                            () -> cache.getOrLoad(bytes("k"), other -> bytes("x"), Duration.ofMillis(5)));
+                    return bytes("v");
+                },
+                Duration.ofSeconds(1));
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("v"));
+    }
+
+    @Test
+    void everyValueIsMetByTools() {
+        SlabCache cache = open();
+        cache.put(bytes("a"), bytes("1"));
+        cache.namespace("n").put(bytes("b"), bytes("22"));
+        List<String> met = new ArrayList<>();
+        cache.forEach(
+                true,
+                entry -> met.add(entry.namespace() + "/" + new String(entry.key(), StandardCharsets.UTF_8) + "="
+                        + entry.value().length));
+        assertThat(met).containsExactlyInAnyOrder("/a=1", "n/b=2");
+        assertThat(cache.pages()).hasSize(12);
+    }
+
+    @Test
+    void openedTwiceInOneJvmItIsOneCache() {
+        SlabCache first = open();
+        SlabCache second = open();
+        first.put(bytes("k"), bytes("v"));
+        assertThat(second.get(bytes("k"))).isEqualTo(bytes("v"));
+        first.close();
+        assertThat(second.get(bytes("k"))).isEqualTo(bytes("v"));
+        assertRefused(Category.MISUSE, "is closed", () -> first.get(bytes("k")));
+        assertRefused(Category.MISUSE, "is closed", () -> first.put(bytes("k"), bytes("v")));
+        assertThat(second.stats().processes()).hasSize(1);
+    }
+
+    @Test
+    void valuesOutliveTheProcessThatPutThem() {
+        SlabCache first = open();
+        first.put(bytes("k"), bytes("v"));
+        first.close();
+        assertThat(open().get(bytes("k"))).isEqualTo(bytes("v"));
+    }
+
+    @Test
+    void fileOfAnotherBootIsReplaced() {
+        HeapRegion.FakeHost before = new HeapRegion.FakeHost();
+        SlabCache old = open(builder().host(before));
+        old.put(bytes("k"), bytes("v"));
+        old.close();
+        SlabCache cache = open();
+        assertThat(cache.get(bytes("k"))).isNull();
+        cache.put(bytes("k"), bytes("w"));
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("w"));
+    }
+
+    @Test
+    void otherPidNamespaceIsRefused() {
+        Host real = Host.linux();
+        Host elsewhere = (Host) java.lang.reflect.Proxy.newProxyInstance(
+                Host.class.getClassLoader(),
+                new Class<?>[] {Host.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("pidNamespace") ? (Object) 1L : method.invoke(real, arguments));
+        open(builder().host(elsewhere)).close();
+        assertRefused(Category.MISUSE, "pid namespace", this::open);
+    }
+
+    @Test
+    void wrongPermissionsAreRefused() throws IOException {
+        SlabCache cache = open();
+        Path file = cache.file();
+        cache.close();
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertRefused(Category.MISUSE, "rw-rw-rw-", this::open);
+    }
+
+    @Test
+    void linkInPlaceOfTheFileIsRefused() throws IOException {
+        Path elsewhere = Files.createFile(directory.resolve("elsewhere"));
+        Files.createSymbolicLink(directory.resolve("cache.slab1"), elsewhere);
+        assertRefused(Category.CORRUPT, "not a regular file", this::open);
+    }
+
+    @Test
+    void foreignFileIsRefused() throws IOException {
+        Path file = directory.resolve("cache.slab1");
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.write(file, new byte[100_000]);
+        assertRefused(Category.CORRUPT, "not a slab cache", this::open);
+        assertThat(Files.size(file)).isEqualTo(100_000);
+    }
+
+    @Test
+    void presetThatContradictsTheFileIsRefused() {
+        open();
+        assertRefused(
+                Category.MISUSE,
+                "ADAPTIVE, and SEED",
+                () -> builder().preset(Preset.SEED).open());
+        assertRefused(Category.MISUSE, "size", () -> builder().dataPages(13).open());
+        assertRefused(
+                Category.MISUSE,
+                "page size",
+                () -> builder().pageSize(128 << 10).open());
+    }
+
+    @Test
+    void nonsenseIsRefusedByName() {
+        Path path = directory.resolve("other");
+        assertRefused(
+                Category.MISUSE,
+                "slab.size",
+                () -> SlabCache.builder(path).size(100_000).open());
+        assertRefused(
+                Category.MISUSE,
+                "slab.size",
+                () -> SlabCache.builder(path).size(10).open());
+        assertRefused(
+                Category.MISUSE,
+                "slab.page-size",
+                () -> SlabCache.builder(path).pageSize(65_537).open());
+        assertRefused(
+                Category.MISUSE,
+                "slab.page-size",
+                () -> SlabCache.builder(path).pageSize(4_096).open());
+        assertRefused(
+                Category.MISUSE,
+                "slab.policy",
+                () -> SlabCache.builder(path).policy(Policy.NONE).open());
+        assertRefused(
+                Category.MISUSE, "data pages", () -> SlabCache.builder(path).dataPages(0));
+        assertRefused(Category.GONE, "no cache", () -> SlabCache.attach(path));
+        SlabCache cache = open();
+        assertRefused(Category.MISUSE, "key of 65536", () -> cache.put(new byte[65_536], bytes("v")));
+        assertRefused(Category.MISUSE, "this cache holds", () -> cache.put(bytes("k"), new byte[1 << 20]));
+        assertRefused(Category.MISUSE, "namespace", () -> cache.namespace("a b"));
+        assertRefused(Category.MISUSE, "TTL", () -> cache.put(bytes("k"), bytes("v"), Duration.ZERO));
+        assertRefused(Category.MISUSE, "version", () -> cache.compareAndSet(bytes("k"), -1, bytes("v")));
+    }
+
+    @Test
+    void fileThatDoesNotFitTheDiskIsRefusedBeforeItIsWritten() {
+        long more = SlabLayout.SIZE_MOST;
+        Path path = directory.resolve("huge");
+        org.junit.jupiter.api.Assumptions.assumeTrue(directory.toFile().getUsableSpace() < more);
+        assertRefused(Category.FULL, "no space left", () -> SlabCache.open(path, more));
+        assertThat(directory.toFile().list()).isEmpty();
+    }
+
+    @Test
+    void outOfMemoryInsideTheCriticalSectionIsRepaired() {
+        for (Probe.Point point : Probe.Point.values()) {
+            boolean[] armed = new boolean[1];
+            HeapRegion region = HeapRegion.adaptive(8);
+            SlabStore store = region.open(reached -> {
+                if (armed[0] && reached == point) {
+                    armed[0] = false;
+                    throw new OutOfMemoryError("planted");
+                }
+            });
+            for (int i = 0; i < 900; i++) {
+                store.put(0, Cargo.key(i), Cargo.value(i, 1, 600 + i), 0, true, SlabStore.ANY);
+            }
+            armed[0] = true;
+            for (int i = 0; i < 300; i++) {
+                try {
+                    store.put(0, Cargo.key(i), Cargo.value(i, 2, 500 + 3 * i), 0, true, SlabStore.ANY);
+                    store.remove(0, Cargo.key(i + 1), SlabStore.ANY);
+                } catch (OutOfMemoryError e) {
+                    assertThat(e).hasMessage("planted");
+                }
+            }
+            assertThat(store.audit().problems()).as("after " + point).isEmpty();
+            for (int i = 0; i < 900; i++) {
+                byte[] value = ModelSimulation.get(store, Cargo.key(i));
+                assertThat(value == null || Cargo.isOf(i, value)).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void lockOfTheDeadIsTakenAndOfTheLivingIsNot() {
+        HeapRegion region = HeapRegion.adaptive(8);
+        region.host.become(1);
+        SlabStore first = region.open();
+        first.put(0, bytes("k"), bytes("v"), 0, true, SlabStore.ANY);
+        region.memory.word(SlabLayout.C_LOCK, 7L << Host.START_BITS);
+        assertThat(first.put(0, bytes("k"), bytes("w"), 0, true, SlabStore.ANY).outcome())
+                .isEqualTo(PutResult.Outcome.BUSY);
+        assertThat(ModelSimulation.get(first, bytes("k"))).isEqualTo(bytes("v"));
+        region.host.kill(7);
+        assertThat(first.put(0, bytes("k"), bytes("w"), 0, true, SlabStore.ANY).stored())
+                .isTrue();
+        assertThat(Counter.THEFTS.read(region.memory)).isEqualTo(1);
+    }
+
+    @Test
+    void thisProcessIsAliveAndItsNamesakeOfAnotherTimeIsNot() {
+        Host host = Host.linux();
+        assertThat(host.isAlive(host.me())).isTrue();
+        assertThat(host.isAlive(host.me() - 1)).isFalse();
+        assertThat(Host.pidOf(host.me()))
+                .isEqualTo((int) ProcessHandle.current().pid());
+    }
+
+    @Test
+    void sizesThatShiftDoNotCalcifyTheCache() {
+        SlabCache cache =
+                open(SlabCache.builder(directory.resolve("shift")).size(8 << 20).time(Time.system()));
+        assertThat(shift(cache)).isGreaterThanOrEqualTo(0.93);
+    }
+
+    @Test
+    void sizesThatShiftCalcifyTheOriginal() {
+        SlabCache cache = open(SlabCache.builder(directory.resolve("shift"))
+                .preset(Preset.SEED)
+                .size(8 << 20));
+        assertThat(shift(cache)).isLessThan(0.05);
+    }
+
+    private static double shift(SlabCache cache) {
+        for (int i = 0; i < 40_000; i++) {
+            cache.put(Cargo.key(1_000_000 + i), new byte[300]);
+        }
+        java.util.Random random = new java.util.Random(3);
+        int hits = 0;
+        for (int i = 0; i < 60_000; i++) {
+            byte[] key = Cargo.key(random.nextInt(4_000));
+            if (cache.get(key) != null) {
+                hits++;
+            } else {
+                cache.put(key, new byte[1_500]);
+            }
+        }
+        return hits / 60_000.0;
+    }
+
+    @Test
+    void putNeverEvictsMoreThanAPageOfValues() {
+        SlabCache cache = open(builder().dataPages(16));
+        java.util.Random random = new java.util.Random(9);
+        for (int i = 0; i < 20_000; i++) {
+            int largest = i % 5_000 < 2_500 ? 60 : 6_000;
+            PutResult result = cache.put(Cargo.key(random.nextInt(30_000)), new byte[random.nextInt(largest)]);
+            assertThat(result.evicted()).isLessThanOrEqualTo((64 << 10) / 64);
+        }
+        assertThat(cache.stats().mostEvictedByAPut()).isPositive();
+    }
+
+    @Test
+    void scanLeavesWhatIsReadOftenAlone() {
+        SlabCache cache = open(builder().dataPages(32));
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 300; i++) {
+                if (cache.get(Cargo.key(i)) == null) {
+                    cache.put(Cargo.key(i), new byte[1_000]);
+                }
+            }
+        }
+        for (int i = 10_000; i < 30_000; i++) {
+            cache.put(Cargo.key(i), new byte[1_000]);
+        }
+        int left = 0;
+        for (int i = 0; i < 300; i++) {
+            left += cache.get(Cargo.key(i)) == null ? 0 : 1;
+        }
+        assertThat(left).isGreaterThan(270);
+    }
+}

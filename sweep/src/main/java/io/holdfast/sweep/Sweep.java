@@ -1,0 +1,337 @@
+package io.holdfast.sweep;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Setting;
+import io.holdfast.Settings;
+import io.holdfast.Time;
+import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.catalogue.ScanObserver;
+import io.holdfast.sweep.node.EmptyPermit;
+import io.holdfast.sweep.node.NodeReport;
+import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.StorageNode;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.LongSupplier;
+
+/**
+ * A whole cycle in one process: reads the catalogue, builds a filter for each node, lets each node say what it would
+ * trash, and, when told so, lets them trash it.
+ *
+ * <pre>{@code
+ * SweepPlan plan = Sweep.of(JdbcCatalogue.of(dataSource, query)).nodes(nodes).plan();
+ * SweepReport report = plan.trash();
+ * }</pre>
+ *
+ * <h2>What it promises</h2>
+ *
+ * A live piece is not trashed. The arguments, from the catalogue to the disk:
+ *
+ * <ol>
+ *   <li>All live ids come from one frozen snapshot, and an incomplete scan yields no filter at all ({@link Mark}).
+ *   <li>A filter answers to every id that was added to it.
+ *   <li>What the snapshot cannot know is newer than the cutoff, the smaller of the catalogue's clock before the snapshot
+ *       and the newest creation time in it; each node spares that, and a window before it.
+ *   <li>What is wrong with all of this at once (another form of ids, another catalogue, a name of a node mixed up)
+ *       shows as too few hits, as another incarnation, or as an amount that the brakes do not let pass.
+ *   <li>What passes even that is in the trash for days, and the first read of it raises an alarm that stops emptying.
+ * </ol>
+ */
+public final class Sweep {
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final Catalogue catalogue;
+    private final TreeMap<NodeId, StorageNode> nodes = new TreeMap<>();
+    private final List<ScanObserver> observers = new ArrayList<>();
+    private Settings settings = Settings.none();
+    private Time time = Time.system();
+    private SweepProgress progress = SweepProgress.NONE;
+    private LongSupplier seeds = RANDOM::nextLong;
+
+    private Sweep(Catalogue catalogue) {
+        this.catalogue = catalogue;
+    }
+
+    public static Sweep of(Catalogue catalogue) {
+        return new Sweep(catalogue);
+    }
+
+    /** The nodes to sweep. They stay the caller's, who closes them. */
+    public Sweep nodes(Collection<StorageNode> some) {
+        for (StorageNode node : some) {
+            if (nodes.put(node.id(), node) != null) {
+                throw HoldfastException.misuse("node " + node.id() + " is named twice", "name each node once");
+            }
+        }
+        return this;
+    }
+
+    public Sweep settings(Settings values) {
+        settings = values;
+        return this;
+    }
+
+    public <T> Sweep set(Setting<T> setting, T value) {
+        settings.set(setting, value);
+        return this;
+    }
+
+    public Sweep time(Time source) {
+        time = source;
+        return this;
+    }
+
+    /** Rides on the scan of the catalogue. */
+    public Sweep observe(ScanObserver observer) {
+        observers.add(observer);
+        return this;
+    }
+
+    public Sweep progress(SweepProgress listener) {
+        progress = listener;
+        return this;
+    }
+
+    /** Where the seed of each cycle comes from; default a secure random source. */
+    Sweep seeds(LongSupplier source) {
+        seeds = source;
+        return this;
+    }
+
+    /** Reads the catalogue and lets every node examine its pieces. Nothing is moved. */
+    public SweepPlan plan() {
+        if (nodes.isEmpty()) {
+            throw HoldfastException.misuse("a sweep without nodes", "name at least one storage node");
+        }
+        try (Workers workers = new Workers(scanners())) {
+            Map<String, Duration> took = new HashMap<>();
+            long began = time.nanoTime();
+            Map<NodeId, String> unfit = unfit();
+            List<StorageNode> fit = nodes.values().stream()
+                    .filter(node -> !unfit.containsKey(node.id()))
+                    .toList();
+            Mark.Result marked;
+            String incarnation;
+            try (Catalogue.Snapshot snapshot = catalogue.open()) {
+                incarnation = snapshot.incarnation();
+                marked = mark(snapshot, fit, workers);
+                settleAlarms(snapshot, fit);
+            }
+            long scanned = time.nanoTime();
+            took.put("scan", Duration.ofNanos(scanned - began));
+            SweepReport report = examine(marked, incarnation, fit, unfit, workers, took);
+            return new SweepPlan(this, report);
+        } catch (HoldfastException e) {
+            throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HoldfastException(Category.RETRY, "the cycle was interrupted; nothing was trashed", e);
+        } catch (Exception e) {
+            throw new HoldfastException(
+                    Category.RETRY,
+                    "the cycle was aborted: " + e,
+                    "nothing was trashed; mend the catalogue and plan again",
+                    e);
+        }
+    }
+
+    private Mark.Result mark(Catalogue.Snapshot snapshot, List<StorageNode> fit, Workers workers) throws Exception {
+        Map<NodeId, Integer> idBytes = new TreeMap<>();
+        fit.forEach(node -> idBytes.put(node.id(), node.idBytes()));
+        return new Mark(
+                        snapshot,
+                        catalogue.owner(),
+                        idBytes,
+                        Double.parseDouble(settings.get(SweepSettings.FALSE_POSITIVES)),
+                        seeds.getAsLong(),
+                        settings.get(SweepSettings.FILTER_MEMORY),
+                        settings.get(SweepSettings.BUFFER_MEMORY),
+                        workers,
+                        observers,
+                        progress)
+                .run();
+    }
+
+    /** Nodes whose books cannot be read take no part; they trash nothing until somebody has seen to them. */
+    private Map<NodeId, String> unfit() {
+        Map<NodeId, String> why = new TreeMap<>();
+        for (StorageNode node : nodes.values()) {
+            try {
+                node.lastCycle(catalogue.owner());
+            } catch (IOException | HoldfastException e) {
+                why.put(node.id(), "" + e.getMessage());
+            }
+        }
+        return why;
+    }
+
+    /** Asks the catalogue about every trashed piece that was read: one that it still knows stops everything. */
+    private void settleAlarms(Catalogue.Snapshot snapshot, Collection<StorageNode> fit) throws Exception {
+        for (StorageNode node : fit) {
+            for (NodeStatus.Alarm alarm : node.alarms(catalogue.owner())) {
+                if (snapshot.contains(node.id(), alarm.id().bytes())) {
+                    throw new HoldfastException(
+                            Category.CORRUPT,
+                            "cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node "
+                                    + node.id(),
+                            "the piece is back; restore cycle " + alarm.cycle()
+                                    + " on every node, find the cause, then end the alarm",
+                            null);
+                }
+                node.endAlarm(alarm);
+            }
+        }
+    }
+
+    private SweepReport examine(
+            Mark.Result marked,
+            String incarnation,
+            List<StorageNode> fit,
+            Map<NodeId, String> unfit,
+            Workers workers,
+            Map<String, Duration> took)
+            throws Exception {
+        long began = time.nanoTime();
+        long cycle = 1;
+        for (StorageNode node : fit) {
+            cycle = Math.max(cycle, node.lastCycle(catalogue.owner()) + 1);
+        }
+        long number = cycle;
+        Instant issuedAt = time.instant();
+        SweepReport empty = new SweepReport(
+                catalogue.owner(),
+                number,
+                marked.cutoff(),
+                marked.rows(),
+                marked.rowsElsewhere(),
+                List.of(),
+                unfit,
+                "",
+                took);
+        SweepReport report = onEach(empty, fit, workers, SweepProgress.Phase.EXAMINE, (node, walked) -> {
+            Mark.Marked mine = marked.filters().get(node.id());
+            if (mine == null) {
+                throw new IllegalStateException("no filter was made for " + node.id());
+            }
+            Manifest manifest = Manifest.of(
+                    catalogue.owner(),
+                    node.id(),
+                    number,
+                    issuedAt,
+                    marked.cutoff(),
+                    incarnation,
+                    mine.rows(),
+                    mine.distinctLeast(),
+                    mine.filter());
+            return node.examine(manifest, mine.filter(), walked);
+        });
+        took.put("examine", Duration.ofNanos(time.nanoTime() - began));
+        return with(report, report.note(), took);
+    }
+
+    /** What one node does in a phase. */
+    @FunctionalInterface
+    interface OnNode {
+        NodeReport apply(StorageNode node, StorageNode.Progress walked) throws Exception;
+    }
+
+    /** Does something on several nodes side by side; a node that fails is reported and does not stop the others. */
+    SweepReport onEach(
+            SweepReport base, Collection<StorageNode> some, Workers workers, SweepProgress.Phase phase, OnNode action)
+            throws Exception {
+        Map<NodeId, String> failures = new ConcurrentSkipListMap<>(base.failures());
+        Map<NodeId, NodeReport> reports = new ConcurrentSkipListMap<>();
+        List<Callable<Boolean>> tasks = new ArrayList<>();
+        for (StorageNode node : some) {
+            tasks.add(() -> {
+                try {
+                    reports.put(
+                            node.id(),
+                            action.apply(
+                                    node,
+                                    (examined, done, folders) ->
+                                            progress.progress(phase, node.id().name(), done, folders)));
+                    return true;
+                } catch (Exception e) {
+                    failures.put(node.id(), e instanceof HoldfastException ? "" + e.getMessage() : e.toString());
+                    return false;
+                }
+            });
+        }
+        workers.all(tasks);
+        return new SweepReport(
+                base.owner(),
+                base.cycle(),
+                base.cutoff(),
+                base.rows(),
+                base.rowsElsewhere(),
+                List.copyOf(reports.values()),
+                failures,
+                base.note(),
+                base.took());
+    }
+
+    static SweepReport with(SweepReport report, String note, Map<String, Duration> took) {
+        return new SweepReport(
+                report.owner(),
+                report.cycle(),
+                report.cutoff(),
+                report.rows(),
+                report.rowsElsewhere(),
+                report.nodes(),
+                report.failures(),
+                note,
+                took);
+    }
+
+    /** Deletes for good what has been in the trash long enough, on all nodes, unless an alarm stands on any. */
+    public long empty() throws Exception {
+        for (StorageNode node : nodes.values()) {
+            if (!node.alarms(catalogue.owner()).isEmpty()) {
+                throw new HoldfastException(
+                        Category.RETRY,
+                        "an alarm stands on node " + node.id() + ": a trashed piece was read",
+                        "plan a cycle, which asks the catalogue about it",
+                        null);
+            }
+        }
+        long removed = 0;
+        for (StorageNode node : nodes.values()) {
+            removed += node.empty(new EmptyPermit(node.id(), catalogue.owner(), time.instant()));
+        }
+        return removed;
+    }
+
+    StorageNode node(NodeId id) {
+        StorageNode node = nodes.get(id);
+        if (node == null) {
+            throw HoldfastException.misuse("node " + id + " is not part of this sweep", "name it");
+        }
+        return node;
+    }
+
+    int scanners() {
+        int given = settings.get(SweepSettings.SCANNERS);
+        return given == 0 ? Runtime.getRuntime().availableProcessors() : given;
+    }
+
+    int fleetLimitPercent() {
+        return settings.get(SweepSettings.FLEET_LIMIT);
+    }
+
+    Time time() {
+        return time;
+    }
+}

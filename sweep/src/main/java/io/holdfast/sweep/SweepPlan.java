@@ -1,0 +1,91 @@
+package io.holdfast.sweep;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.node.Approval;
+import io.holdfast.sweep.node.NodeReport;
+import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.node.Verdict;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A cycle that was planned: every node has examined its pieces and waits. The nodes remember it, so only the newest plan
+ * can be carried out, and once.
+ */
+public final class SweepPlan {
+
+    private final Sweep sweep;
+    private final SweepReport report;
+
+    SweepPlan(Sweep sweep, SweepReport report) {
+        this.sweep = sweep;
+        this.report = report;
+    }
+
+    /** What each node found, and whether it is ready. */
+    public SweepReport report() {
+        return report;
+    }
+
+    /** Approvals for every node that waits for one, to be given to {@link #trash(List)} after a person has looked. */
+    public List<Approval> approvals(String operator) {
+        return report.nodes().stream()
+                .filter(node -> node.verdict().approvable())
+                .map(node -> Approval.of(operator, node))
+                .toList();
+    }
+
+    /** Trashes on all nodes that are ready. */
+    public SweepReport trash() {
+        return trash(List.of());
+    }
+
+    /** Trashes on all nodes that are ready or approved, if what is not approved is within the fleet's limit. */
+    public SweepReport trash(List<Approval> approvals) {
+        Set<NodeId> approved = new HashSet<>();
+        approvals.forEach(approval -> approved.add(approval.node()));
+        long unapproved = report.nodes().stream()
+                .filter(node -> node.verdict() == Verdict.READY && !approved.contains(node.node()))
+                .mapToLong(NodeReport::wouldTrash)
+                .sum();
+        if (unapproved * 100 > report.examined() * sweep.fleetLimitPercent()) {
+            String note = "nothing was trashed: " + unapproved + " of " + report.examined()
+                    + " pieces is more than the fleet's limit of " + sweep.fleetLimitPercent() + " %";
+            return Sweep.with(report, note, report.took());
+        }
+        long began = sweep.time().nanoTime();
+        List<StorageNode> nodes = new ArrayList<>();
+        report.nodes().forEach(node -> nodes.add(sweep.node(node.node())));
+        try (Workers workers = new Workers(sweep.scanners())) {
+            SweepReport done = sweep.onEach(report, nodes, workers, SweepProgress.Phase.TRASH, (node, walked) -> {
+                Optional<Approval> approval = approvals.stream()
+                        .filter(given -> given.node().equals(node.id()))
+                        .findFirst();
+                return node.trash(report.owner(), report.cycle(), approval, walked);
+            });
+            Map<String, Duration> took = new HashMap<>(report.took());
+            took.put("trash", Duration.ofNanos(sweep.time().nanoTime() - began));
+            return Sweep.with(done, "", took);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw interrupted(e);
+        } catch (Exception e) {
+            throw interrupted(e);
+        }
+    }
+
+    private HoldfastException interrupted(Exception cause) {
+        return new HoldfastException(
+                Category.RETRY,
+                "cycle " + report.cycle() + " was interrupted: " + cause,
+                "the nodes go on with it when they are resumed; or restore it",
+                cause);
+    }
+}

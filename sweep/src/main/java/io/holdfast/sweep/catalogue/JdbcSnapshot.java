@@ -1,0 +1,192 @@
+package io.holdfast.sweep.catalogue;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.catalogue.JdbcCatalogue.NodeNames;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The frozen view of a {@link JdbcCatalogue}. Calls over the one connection take turns. */
+final class JdbcSnapshot implements Catalogue.Snapshot {
+
+    private static final System.Logger LOG = System.getLogger(JdbcSnapshot.class.getName());
+
+    private final JdbcCatalogue catalogue;
+    private final Connection connection;
+    private final String shared;
+    private final Instant takenAt;
+    private final String incarnation;
+    private final Map<NodeId, Long> counts = new LinkedHashMap<>();
+    /** First node of each range but the first, in the database's order. */
+    private final List<String> borders = new ArrayList<>();
+
+    JdbcSnapshot(JdbcCatalogue catalogue, Connection connection, String shared, Instant takenAt, String incarnation)
+            throws SQLException {
+        this.catalogue = catalogue;
+        this.connection = connection;
+        this.shared = shared;
+        this.takenAt = takenAt;
+        this.incarnation = incarnation;
+        count();
+    }
+
+    private void count() throws SQLException {
+        NodeNames names = new NodeNames();
+        List<String> order = new ArrayList<>();
+        long total = 0;
+        String sql = "select q.node, count(*) from (" + catalogue.query() + ") q group by q.node order by q.node";
+        try (PreparedStatement statement = connection.prepareStatement(sql);
+                ResultSet rows = statement.executeQuery()) {
+            while (rows.next()) {
+                String node = rows.getString(1);
+                if (node == null) {
+                    throw new HoldfastException(
+                            Category.CORRUPT,
+                            "the catalogue has " + rows.getLong(2) + " pieces without a node",
+                            "correct the query; nothing was trashed",
+                            null);
+                }
+                counts.put(names.of(node), rows.getLong(2));
+                order.add(node);
+                total += rows.getLong(2);
+            }
+        }
+        if (!shared.isEmpty()) {
+            cut(order, total);
+        }
+    }
+
+    private void cut(List<String> order, long total) {
+        long share = Math.max(1, total / catalogue.rangesWanted());
+        long sum = 0;
+        for (String node : order) {
+            if (sum >= share * (borders.size() + 1)) {
+                borders.add(node);
+            }
+            sum += counts.getOrDefault(new NodeId(node), 0L);
+        }
+    }
+
+    @Override
+    public Instant takenAt() {
+        return takenAt;
+    }
+
+    @Override
+    public String incarnation() {
+        return incarnation;
+    }
+
+    @Override
+    public int ranges() {
+        return borders.size() + 1;
+    }
+
+    @Override
+    public Optional<Map<NodeId, Long>> counts() {
+        return Optional.of(Map.copyOf(counts));
+    }
+
+    @Override
+    public void scan(int range, Catalogue.PieceSink sink) throws Exception {
+        if (shared.isEmpty()) {
+            synchronized (connection) {
+                scan(connection, range, sink);
+            }
+            return;
+        }
+        Connection own = catalogue.join(shared);
+        try {
+            scan(own, range, sink);
+        } finally {
+            giveBack(own);
+        }
+    }
+
+    private void scan(Connection on, int range, Catalogue.PieceSink sink) throws Exception {
+        String from = range == 0 ? null : borders.get(range - 1);
+        String to = range == borders.size() ? null : borders.get(range);
+        String where = from == null && to == null
+                ? ""
+                : " where " + (from == null ? "" : "q.node >= ?") + (from == null || to == null ? "" : " and ")
+                        + (to == null ? "" : "q.node < ?");
+        String sql = "select q.node, q.id, q.created from (" + catalogue.query() + ") q" + where;
+        NodeNames names = new NodeNames();
+        try (PreparedStatement statement = on.prepareStatement(sql)) {
+            statement.setFetchSize(JdbcCatalogue.FETCH_ROWS);
+            int parameter = 1;
+            for (@Nullable String border : new @Nullable String[] {from, to}) {
+                if (border != null) {
+                    statement.setString(parameter++, border);
+                }
+            }
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    catalogue.hand(rows, names, sink);
+                }
+            }
+        }
+    }
+
+    @Override
+    public boolean contains(NodeId node, byte[] id) throws SQLException {
+        String cast = catalogue.idForm() == IdForm.UUID ? "cast(? as uuid)" : "?";
+        String sql = "select 1 from (" + catalogue.query() + ") q where q.node = ? and q.id = " + cast;
+        synchronized (connection) {
+            try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                statement.setString(1, node.name());
+                if (catalogue.idForm() == IdForm.BYTES) {
+                    statement.setBytes(2, id);
+                } else {
+                    statement.setString(2, catalogue.idForm().encode(id));
+                }
+                try (ResultSet row = statement.executeQuery()) {
+                    return row.next();
+                }
+            }
+        }
+    }
+
+    /** The transaction that keeps the snapshot still answers, and was not replaced by another one under the hood. */
+    @Override
+    public void check() throws SQLException {
+        synchronized (connection) {
+            if (connection.getAutoCommit()) {
+                throw new HoldfastException(Category.CORRUPT, "the snapshot's transaction has ended");
+            }
+            try (PreparedStatement statement = connection.prepareStatement("select 1");
+                    ResultSet row = statement.executeQuery()) {
+                row.next();
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        synchronized (connection) {
+            giveBack(connection);
+        }
+    }
+
+    /** Ends the transaction and leaves the connection as a pool expects it. */
+    static void giveBack(Connection connection) {
+        try (connection) {
+            connection.rollback();
+            connection.setAutoCommit(true);
+            connection.setReadOnly(false);
+        } catch (SQLException e) {
+            LOG.log(Level.DEBUG, "a catalogue connection did not close cleanly", e);
+        }
+    }
+}

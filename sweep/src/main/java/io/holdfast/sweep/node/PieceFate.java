@@ -1,0 +1,20 @@
+package io.holdfast.sweep.node;
+
+import io.holdfast.Reclaimed;
+import io.holdfast.sweep.OwnerId;
+import java.util.Optional;
+
+/**
+ * What a node knows of one piece.
+ *
+ * @param owner whose it is, if the piece is here
+ * @param facts where it is and how old; empty if it is not here
+ * @param record the newest record of a cycle that trashed it
+ */
+public record PieceFate(Optional<OwnerId> owner, Optional<PieceStore.Facts> facts, Optional<Reclaimed> record) {
+
+    /** Live now, though a cycle trashed it at some time. */
+    public boolean isRestored() {
+        return facts.filter(PieceStore.Facts::isLive).isPresent() && record.isPresent();
+    }
+}

@@ -1,0 +1,61 @@
+package io.holdfast.sweep.node;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Setting;
+import io.holdfast.sweep.Manifest;
+import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.filter.FilterFormat;
+import io.holdfast.sweep.filter.Fingerprint;
+import io.holdfast.sweep.filter.LiveFilter;
+import java.time.Duration;
+import java.time.Instant;
+
+/** Why a node does not take a manifest, and what its verdicts mean, in words. */
+final class Refusal {
+
+    private Refusal() {}
+
+    /** Throws MISUSE unless the manifest is for this node, new, on time, and of exactly this filter. */
+    static void check(
+            Manifest manifest, LiveFilter filter, NodeId node, long lastCycle, Instant now, NodeBuilder.Config config) {
+        if (!manifest.node().equals(node)) {
+            throw refuse("it is for node " + manifest.node() + ", this is " + node);
+        }
+        if (manifest.fingerprintVersion() != Fingerprint.VERSION || manifest.filterVersion() != LiveFilter.VERSION) {
+            throw refuse("it was made with fingerprint function " + manifest.fingerprintVersion() + " and filter "
+                    + manifest.filterVersion());
+        }
+        if (manifest.cycle() <= lastCycle) {
+            throw refuse("cycle " + manifest.cycle() + " is not newer than the last, " + lastCycle);
+        }
+        if (Duration.between(manifest.issuedAt(), now).abs().compareTo(config.clockSkew()) > 0) {
+            throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
+                    + "; the clocks may differ by " + Setting.text(config.clockSkew()));
+        }
+        if (filter.geometry().bytes() > config.filterBytesMax()) {
+            throw refuse(
+                    "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());
+        }
+        if (!FilterFormat.digestText(filter).equals(manifest.digest())) {
+            throw refuse("the filter does not match its digest");
+        }
+    }
+
+    private static HoldfastException refuse(String why) {
+        return HoldfastException.misuse("the node refuses the manifest: " + why, "issue a new cycle for this node");
+    }
+
+    static String detail(Verdict verdict, long garbage, long missing, NodeBuilder.Config config) {
+        return switch (verdict) {
+            case READY -> garbage == 0 ? "nothing to trash" : "ready";
+            case FIRST_CYCLE ->
+                "first cycle of this owner here: a dry run; the next one trashes, or an approval of this";
+            case OTHER_CATALOGUE ->
+                "the catalogue is another one than before (restored backup?): approve if that is right";
+            case EMPTY_FILTER -> "the catalogue knows no piece of this node: approve if that is right";
+            case BRAKED -> "more than " + config.brakePercent() + " % in 30 days: approve if that is right";
+            case TOO_FEW_HITS ->
+                missing + " live pieces are not here: check node name and form of ids, or accept the loss as known";
+        };
+    }
+}
