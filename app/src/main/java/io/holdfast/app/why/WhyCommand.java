@@ -81,7 +81,7 @@ public final class WhyCommand extends CliCommand {
             case PIECE ->
                 PieceWhy.answer(
                         thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
-            case LEASE, AGGREGATE ->
+            case LEASE, AGGREGATE, GRAPH ->
                 throw HoldfastException.misuse(
                         "why does not know things of kind " + thing.kind().word(),
                         "ask for a value, a root, a session or a piece");

@@ -28,7 +28,7 @@ final class Repairer {
         List<Finding> left = new ArrayList<>();
         List<Finding> changed = new ArrayList<>();
         List<Judged> inOrder = judged.stream()
-                .sorted(Comparator.comparing(it -> it.finding().kind() == Finding.Kind.UNDERCOUNT ? 0 : 1))
+                .sorted(Comparator.comparingInt(it -> it.finding().kind() == Finding.Kind.UNDERCOUNT ? 0 : 1))
                 .toList();
         int done = 0;
         for (Judged it : inOrder) {

@@ -31,7 +31,7 @@ import redis.clients.jedis.Protocol.Command;
 final class Verifier {
 
     private static final byte[] START = {'0'};
-    private static final int PAGE = 512;
+    private static final int PAGE = 256;
     private static final int LEAST_PAGE = 8;
     private static final long PAGE_BYTES = 256 << 10;
     private static final int WALK_PAGE = 128;

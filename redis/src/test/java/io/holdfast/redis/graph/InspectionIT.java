@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -259,7 +260,7 @@ class InspectionIT {
         List<ValueId> open = new ArrayList<>(List.of(one.target()));
         while (!open.isEmpty()) {
             ValueId id = open.removeLast();
-            ValueId twin = same.get(id);
+            ValueId twin = Objects.requireNonNull(same.get(id));
             assertThat(other.get(twin)).isEqualTo(one.get(id));
             List<ValueId> children = one.children(id);
             List<ValueId> twins = other.children(twin);

@@ -30,6 +30,7 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -60,6 +61,7 @@ class VerifyIT {
                 GraphFixture.with(GraphSettings.SNAPSHOT_LEASE, Duration.ofMinutes(5))
                         .set(GraphSettings.WRITER_LEASE, Duration.ofMinutes(5)));
         graph = fixture.graph;
+        build();
     }
 
     @AfterEach
@@ -95,7 +97,6 @@ class VerifyIT {
 
     @Test
     void soundGraphHasNoFindings() {
-        build();
         VerifyReport report = verify();
         assertThat(report.findings()).isEmpty();
         assertThat(report.isSound()).isTrue();
@@ -108,7 +109,6 @@ class VerifyIT {
 
     @Test
     void graphThatIsHalfReclaimedHasNoFindings() {
-        build();
         buildTree(graph, "wide", 5, 6);
         graph.root("wide").drop();
         graph.root("large").drop();
@@ -123,7 +123,6 @@ class VerifyIT {
     @ParameterizedTest
     @EnumSource(Kind.class)
     void everyKindOfDefectIsFoundAndMendedIfItCanBe(Kind kind) {
-        build();
         plant(kind);
         VerifyReport found = verify();
         assertThat(found.counts()).as(() -> found.findings().toString()).containsKey(kind);
@@ -198,7 +197,6 @@ class VerifyIT {
 
     @Test
     void lostValueThatIsHeldKeepsItsChildren() {
-        build();
         ValueId inner = graph.children(top).getFirst();
         redis.hdel(GraphFixture.key("values"), inner.raw());
         RepairReport repair = graph.inspect().repair(true, GraphProgress.NONE);
@@ -211,7 +209,6 @@ class VerifyIT {
 
     @Test
     void whatChangesMeanwhileIsNotJudged() {
-        build();
         AtomicBoolean done = new AtomicBoolean();
         VerifyReport report = graph.inspect().verify((phase, at, total) -> {
             if (phase.equals("edges") && done.compareAndSet(false, true)) {
@@ -228,7 +225,6 @@ class VerifyIT {
 
     @Test
     void largeValueThatDrainsMeanwhileIsNotJudged() {
-        build();
         graph.root("large").drop();
         for (String first : List.of("values", "counts", "edges", "roots")) {
             AtomicBoolean done = new AtomicBoolean();
@@ -244,7 +240,6 @@ class VerifyIT {
 
     @Test
     void repairLeavesAloneWhatChangedAfterItWasSeen() {
-        build();
         redis.hset(GraphFixture.key("counts"), leaf.raw(), bytes("7"));
         InspectionScripts scripts = graph.inspectionScripts();
         RepairReport report = new Verifier(scripts, "docs", 16, fixture.client.time(), GraphProgress.NONE)
@@ -260,7 +255,6 @@ class VerifyIT {
 
     @Test
     void onlyOneVerifyRunsAndOneThatDiedIsOverAtItsDeadline() {
-        build();
         VerifySession.begin(graph.inspectionScripts(), "docs", note -> {});
         assertThatThrownBy(this::verify)
                 .isInstanceOfSatisfying(
@@ -276,7 +270,6 @@ class VerifyIT {
 
     @Test
     void moreChangesThanCanBeNotedVoidTheVerdict() {
-        build();
         redis.hset(GraphFixture.key("counts"), top.raw(), bytes("7"));
         AtomicBoolean done = new AtomicBoolean();
         VerifyReport report = graph.inspect().verify((phase, at, total) -> {
@@ -297,7 +290,6 @@ class VerifyIT {
 
     @Test
     void replacedServerVoidsTheVerdict() {
-        build();
         VerifySession session = VerifySession.begin(graph.inspectionScripts(), "docs", note -> {});
         redis.hdel(GraphFixture.key("meta"), bytes("verify")); // as in an earlier state of the store
         session.fetchAll();
@@ -346,6 +338,29 @@ class VerifyIT {
         fixture.drain();
         assertThat(verify().isSound()).isTrue();
         assertThat(redis.hexists(GraphFixture.key("meta"), bytes("miscounts"))).isFalse();
+    }
+
+    /** On demand, {@code -Dvalues=1000000}: the memory that is promised, measured on a graph of that size. */
+    @Test
+    @EnabledIfSystemProperty(named = "values", matches = "\\d+")
+    void largeGraphIsVerifiedWithinTheMemoryPromised() {
+        int values = Integer.getInteger("values", 0);
+        try (GraphWriter writer = graph.writer()) {
+            List<ValueId> tops = new ArrayList<>();
+            for (int made = 0; made < values; made += 101) {
+                List<ValueId> leaves = new ArrayList<>();
+                for (int i = 0; i < 100; i++) {
+                    leaves.add(writer.put(bytes("leaf " + made + i)));
+                }
+                tops.add(writer.put(bytes("inner " + made), leaves));
+            }
+            graph.root("huge").set(writer.put(bytes("top"), tops));
+        }
+        VerifyReport report = verify();
+        assertThat(report.isSound()).as(report::toString).isTrue();
+        assertThat(report.values()).isGreaterThan(values);
+        assertThat(report.bytesPerValue()).isLessThan(100);
+        System.err.println(report);
     }
 
     private static int minutes() {
