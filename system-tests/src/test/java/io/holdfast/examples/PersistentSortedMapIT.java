@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
@@ -44,7 +45,7 @@ class PersistentSortedMapIT {
     }
 
     /** A view, and what a map in memory said when it was taken. */
-    private record Remembered(View view, TreeMap<String, String> model) {}
+    private record Remembered(View view, NavigableMap<String, String> model) {}
 
     @Test
     void everyVersionReadsAsItWasAndExactlyTheLiveOnesRemain() {
@@ -53,7 +54,7 @@ class PersistentSortedMapIT {
             try (Holdfast holdfast = Holdfast.connect(server.uri().toString())) {
                 ValueGraph graph = holdfast.graph("map");
                 PersistentSortedMap map = new PersistentSortedMap(graph, "main");
-                TreeMap<String, String> model = new TreeMap<>();
+                NavigableMap<String, String> model = new TreeMap<>();
                 List<Remembered> versions = new ArrayList<>();
                 for (int i = 0; i < OPERATIONS; i++) {
                     operate(map, model, versions, random);
