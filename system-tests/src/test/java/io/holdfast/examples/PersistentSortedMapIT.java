@@ -76,7 +76,10 @@ class PersistentSortedMapIT {
     }
 
     private static void operate(
-            PersistentSortedMap map, TreeMap<String, String> model, List<Remembered> versions, RandomGenerator random) {
+            PersistentSortedMap map,
+            NavigableMap<String, String> model,
+            List<Remembered> versions,
+            RandomGenerator random) {
         String key = key(random);
         switch (random.nextInt(10)) {
             case 0, 1, 2, 3, 4 -> {
