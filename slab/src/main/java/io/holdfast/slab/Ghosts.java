@@ -23,7 +23,7 @@ final class Ghosts {
     }
 
     void remember(long line, long hash, long epoch) {
-        long entry = (fingerprint(hash) & ~EPOCH_MASK | (int) epoch & EPOCH_MASK) & 0xffffffffL;
+        long entry = ((fingerprint(hash) & ~EPOCH_MASK) | ((int) epoch & EPOCH_MASK)) & 0xffffffffL;
         memory.word(line + AT, memory.word(line + AT) << 32 | entry);
     }
 
@@ -34,7 +34,7 @@ final class Ghosts {
             int entry = (int) (word >>> shift);
             if (entry != 0 && (entry ^ fingerprint(hash)) >>> EPOCH_BITS == 0) {
                 memory.word(line + AT, word & ~(0xffffffffL << shift));
-                return (epoch - entry & EPOCH_MASK) <= epochsMost;
+                return ((epoch - entry) & EPOCH_MASK) <= epochsMost;
             }
         }
         return false;

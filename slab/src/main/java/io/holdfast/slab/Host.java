@@ -91,7 +91,7 @@ interface Host {
         }
 
         private static long word(long pid, long start) {
-            return pid << START_BITS | start & ((1L << START_BITS) - 1);
+            return pid << START_BITS | (start & ((1L << START_BITS) - 1));
         }
 
         private static String[] stat(String pid) {

@@ -41,7 +41,7 @@ final class Index {
     }
 
     static long headAt(long line, long hash) {
-        return line + 8 + ((hash & 0xffff) * SlabLayout.HEADS >>> 16) * 8;
+        return line + 8 + (((hash & 0xffff) * SlabLayout.HEADS) >>> 16) * 8;
     }
 
     /** The tag in its place in the head's upper half. */
@@ -103,7 +103,7 @@ final class Index {
         long at = headAt(lineAt(hash), hash);
         int first = (int) journal.read(at);
         journal.stage(offset, Items.head(first, checksum));
-        journal.stage(at, Items.reference(offset) & 0xffffffffL | (first == 0 ? 0 : MORE) | tag(hash));
+        journal.stage(at, (Items.reference(offset) & 0xffffffffL) | (first == 0 ? 0 : MORE) | tag(hash));
     }
 
     /** Stages that whoever points to the chunk points to the one after it. */
@@ -115,7 +115,7 @@ final class Index {
             long after = 0;
             if (next != 0) {
                 long following = items.offset(next);
-                after = next & 0xffffffffL | MORE | tag(items.hash(following));
+                after = (next & 0xffffffffL) | MORE | tag(items.hash(following));
             }
             journal.stage(at, after);
         } else {

@@ -60,7 +60,7 @@ final class Items {
     }
 
     static long head(int next, int checksum) {
-        return next & 0xffffffffL | (long) checksum << 32;
+        return (next & 0xffffffffL) | (long) checksum << 32;
     }
 
     int newer(long offset) {
@@ -171,7 +171,7 @@ final class Items {
         }
         long tail = 0;
         for (; i < length; i++) {
-            tail = tail << 8 | key[i] & 0xff;
+            tail = tail << 8 | (key[i] & 0xff);
         }
         return finish(seed, state, tail);
     }

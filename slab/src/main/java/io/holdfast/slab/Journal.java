@@ -62,11 +62,11 @@ final class Journal {
     }
 
     void stageLow(long at, int value) {
-        stage(at, read(at) & 0xffffffff00000000L | value & 0xffffffffL);
+        stage(at, (read(at) & 0xffffffff00000000L) | (value & 0xffffffffL));
     }
 
     void stageHigh(long at, int value) {
-        stage(at, read(at) & 0xffffffffL | (long) value << 32);
+        stage(at, (read(at) & 0xffffffffL) | (long) value << 32);
     }
 
     void stageAdd(long at, long delta) {

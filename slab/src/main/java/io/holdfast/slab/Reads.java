@@ -141,6 +141,7 @@ final class Reads {
         return time.nanoTime() - items.monotonicDeadline(offset) >= 0 || time.millis() >= items.wallDeadline(offset);
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // the writer may want this very processor; nothing relies on it
     private void pause(int attempt) {
         if (attempt < SPINS) {
             Thread.onSpinWait();

@@ -46,7 +46,7 @@ abstract sealed class Recency {
         @Override
         void touched(long head, long offset, long version) {
             long place = memory.add(C_RING_TAIL, 1);
-            memory.release(at(place), (long) Items.reference(offset) << 32 | version & 0xffffffffL);
+            memory.release(at(place), (long) Items.reference(offset) << 32 | (version & 0xffffffffL));
         }
 
         private long at(long place) {
@@ -120,7 +120,7 @@ abstract sealed class Recency {
 
         private void mark(long head, int frequency, long epoch) {
             long word = memory.opaque(wordAt(head)) & ~(MASK << shift(head));
-            long mark = (long) frequency << 10 | epoch & (EPOCHS - 1);
+            long mark = (long) frequency << 10 | (epoch & (EPOCHS - 1));
             memory.opaque(wordAt(head), word | mark << shift(head));
         }
 
@@ -129,7 +129,7 @@ abstract sealed class Recency {
             int mark = mark(head);
             long epoch = memory.opaque(C_EPOCH);
             int frequency = Math.min((mark >>> 10) + 1, FREQUENCY_MOST);
-            if (mark != (frequency << 10 | (int) epoch & (EPOCHS - 1))) {
+            if (mark != (frequency << 10 | ((int) epoch & (EPOCHS - 1)))) {
                 mark(head, frequency, epoch);
             }
         }

@@ -181,9 +181,9 @@ final class Salvage {
         memory.word(mutations.pages.stateAt(page) + 8, (long) (first + 1) << 32);
         if (first >= 0) {
             long links = mutations.pages.stateAt(first) + 8;
-            memory.word(links, memory.word(links) & 0xffffffff00000000L | (page + 1));
+            memory.word(links, (memory.word(links) & 0xffffffff00000000L) | (page + 1));
         }
-        memory.word(listAt, memory.word(listAt) & 0xffffffff00000000L | (page + 1));
+        memory.word(listAt, (memory.word(listAt) & 0xffffffff00000000L) | (page + 1));
     }
 
     private void writeUsed(int page, long state, BitSet used) {

@@ -8,5 +8,6 @@ import org.jspecify.annotations.Nullable;
  * @param value null if only the keys were asked for
  * @param page number of the page that holds it
  */
+@SuppressWarnings("ArrayRecordComponent") // a copy of the caller's own
 public record SlabEntry(
         String namespace, byte[] key, byte @Nullable [] value, int valueBytes, long version, int page) {}

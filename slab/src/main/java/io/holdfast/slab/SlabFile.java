@@ -188,7 +188,7 @@ final class SlabFile {
     }
 
     private void create(SlabLayout layout, long nowMillis) throws IOException {
-        Path directory = path.toAbsolutePath().getParent();
+        Path directory = java.util.Objects.requireNonNull(path.toAbsolutePath().getParent());
         String prefix = "." + path.getFileName() + ".";
         dropAbandoned(directory, prefix);
         long usable = Files.getFileStore(directory).getUsableSpace();

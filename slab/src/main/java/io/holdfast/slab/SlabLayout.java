@@ -5,6 +5,7 @@ import io.holdfast.HoldfastException.Category;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where everything lies in the file, computed from five numbers of the header and never stored as offsets, so that a
@@ -174,7 +175,7 @@ final class SlabLayout {
         Memory memory = new Memory(file);
         memory.word(H_VERSION, VERSION);
         memory.word(H_SIZE, size);
-        memory.word(H_RULES, preset.ordinal() | policy.ordinal() << 8 | pageShift << 16);
+        memory.word(H_RULES, code(preset) | code(policy) << 8 | pageShift << 16);
         memory.word(H_PAGES, pages);
         memory.word(H_LINES, lines);
         memory.word(H_BOOT, host.bootHigh());
@@ -199,13 +200,13 @@ final class SlabLayout {
             throw refused(name, "the checksum of its header is wrong");
         }
         long rules = memory.word(H_RULES);
-        int preset = (int) rules & 0xff;
-        int policy = (int) (rules >>> 8) & 0xff;
+        Preset preset = preset((int) rules & 0xff);
+        Policy policy = policy((int) (rules >>> 8) & 0xff);
         int pageShift = (int) (rules >>> 16) & 0xff;
         long pages = memory.word(H_PAGES);
         long lines = memory.word(H_LINES);
-        if (preset >= Preset.values().length
-                || policy >= Policy.values().length
+        if (preset == null
+                || policy == null
                 || pageShift < SlotSizes.PAGE_SHIFT_LEAST
                 || pageShift > SlotSizes.PAGE_SHIFT_MOST
                 || pages < 1
@@ -214,12 +215,43 @@ final class SlabLayout {
                 || lines > SIZE_MOST / LINE_BYTES) {
             throw refused(name, "its header describes an impossible geometry");
         }
-        SlabLayout layout =
-                new SlabLayout(Preset.values()[preset], Policy.values()[policy], pageShift, (int) pages, lines);
+        SlabLayout layout = new SlabLayout(preset, policy, pageShift, (int) pages, lines);
         if (layout.size != memory.word(H_SIZE)) {
             throw refused(name, "its header describes " + layout.size + " bytes and claims " + memory.word(H_SIZE));
         }
         return layout;
+    }
+
+    private static int code(Preset preset) {
+        return switch (preset) {
+            case ADAPTIVE -> 1;
+            case SEED -> 2;
+        };
+    }
+
+    private static int code(Policy policy) {
+        return switch (policy) {
+            case SLRU -> 1;
+            case LRU -> 2;
+            case NONE -> 3;
+        };
+    }
+
+    private static @Nullable Preset preset(int code) {
+        return switch (code) {
+            case 1 -> Preset.ADAPTIVE;
+            case 2 -> Preset.SEED;
+            default -> null;
+        };
+    }
+
+    private static @Nullable Policy policy(int code) {
+        return switch (code) {
+            case 1 -> Policy.SLRU;
+            case 2 -> Policy.LRU;
+            case 3 -> Policy.NONE;
+            default -> null;
+        };
     }
 
     private static long checksum(MemorySegment file) {

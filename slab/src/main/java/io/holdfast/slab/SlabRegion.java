@@ -64,7 +64,7 @@ final class SlabRegion {
             } catch (IOException e) {
                 throw new HoldfastException(Category.RETRY, "the cache " + path + " vanished while it was opened", e);
             } finally {
-                if (region == null || region.arena != arena) {
+                if (region == null || !region.arena.equals(arena)) {
                     arena.close();
                 }
             }

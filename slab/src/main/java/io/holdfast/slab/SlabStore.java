@@ -400,9 +400,11 @@ final class SlabStore {
 
     /** Applies what readers noted, if the lock is to be had at once. */
     void applyTouchesIfPressing() {
-        if (recency.isPressing()
-                && lock.take(0) instanceof RegionLock.Attempt attempt
-                && attempt != RegionLock.Attempt.BUSY) {
+        if (!recency.isPressing()) {
+            return;
+        }
+        RegionLock.Attempt attempt = lock.take(0);
+        if (attempt != RegionLock.Attempt.BUSY) {
             try {
                 tidyIf(attempt);
                 recency.apply();

@@ -31,11 +31,21 @@ final class Slots {
 
     /** Statistics of a slot. */
     enum Tally {
-        STORED,
-        EVICTED,
-        GHOST_HITS,
-        PAGES_TAKEN,
-        PAGES_GIVEN
+        STORED(0),
+        EVICTED(1),
+        GHOST_HITS(2),
+        PAGES_TAKEN(3),
+        PAGES_GIVEN(4);
+
+        private final int index;
+
+        Tally(int index) {
+            this.index = index;
+        }
+
+        private long at(long slot) {
+            return slot + 48 + index * 8L;
+        }
     }
 
     private final Memory memory;
@@ -99,11 +109,11 @@ final class Slots {
     }
 
     long tally(int slot, Tally tally) {
-        return memory.word(at(slot) + 48 + tally.ordinal() * 8L);
+        return memory.word(tally.at(at(slot)));
     }
 
     void count(int slot, Tally tally) {
-        long address = at(slot) + 48 + tally.ordinal() * 8L;
+        long address = tally.at(at(slot));
         memory.word(address, memory.word(address) + 1);
     }
 

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -28,6 +29,14 @@ class CrashSimulation {
         new Life(random).run(random.nextInt(20) == 0 ? 30 : 6);
     }
 
+    static Policy anyPolicy(Random random) {
+        return switch (random.nextInt(3)) {
+            case 0 -> Policy.SLRU;
+            case 1 -> Policy.LRU;
+            default -> Policy.NONE;
+        };
+    }
+
     /** One region, brought into some state, in which operations are then cut off. */
     private static final class Life {
 
@@ -41,8 +50,7 @@ class CrashSimulation {
         Life(Random random) {
             this.random = random;
             this.layout = random.nextInt(3) > 0
-                    ? SlabLayout.ofPages(
-                            1 + random.nextInt(9), Preset.SEED, Policy.values()[random.nextInt(3)], 12, 128)
+                    ? SlabLayout.ofPages(1 + random.nextInt(9), Preset.SEED, anyPolicy(random), 12, 128)
                     : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
             this.memory = MortalMemory.of(layout);
             SlabStore.format(memory, layout);
@@ -61,7 +69,7 @@ class CrashSimulation {
             SlabStore store = open();
             int warmUp = random.nextInt(300);
             for (int i = 0; i < warmUp; i++) {
-                apply(store, operation(store));
+                apply(store, operation());
             }
             for (int i = 0; i < operations; i++) {
                 long before = random.nextLong();
@@ -69,7 +77,7 @@ class CrashSimulation {
                 // Then do it for good.
                 store = open();
                 random.setSeed(before);
-                apply(store, operation(store));
+                apply(store, operation());
                 assertThat(store.audit().problems()).isEmpty();
             }
         }
@@ -79,7 +87,7 @@ class CrashSimulation {
             long[] start = memory.snapshot();
             for (long stores = 0; ; stores += 1 + random.nextInt(3)) {
                 random.setSeed(operationSeed);
-                Operation operation = operation(store);
+                Operation operation = operation();
                 random.setSeed(operationSeed + stores);
                 memory.dieAfter(stores);
                 boolean died = !operation.perform(store);
@@ -139,9 +147,9 @@ class CrashSimulation {
 
         private int evictedFromModel;
 
-        private Operation operation(SlabStore store) {
+        private Operation operation() {
             int key = random.nextInt(40);
-            byte[] value = null;
+            byte @Nullable [] value = null;
             if (random.nextInt(5) != 0) {
                 int page = layout.pageBytes();
                 int most = Math.min(page * layout.pages - 64, random.nextInt(4) == 0 ? page * 3 : page / 3);
@@ -171,11 +179,11 @@ class CrashSimulation {
     /** A put, or a remove if there is no value. */
     private static final class Operation {
         final int key;
-        final byte[] value;
+        final byte @Nullable [] value;
         final boolean mayEvict;
         boolean stored;
 
-        Operation(int key, byte[] value, boolean mayEvict) {
+        Operation(int key, byte @Nullable [] value, boolean mayEvict) {
             this.key = key;
             this.value = value;
             this.mayEvict = mayEvict;

@@ -46,7 +46,7 @@ class DamagedFilesIT {
             }
             assertThat(refused).isPositive();
             assertThat(opened).isPositive();
-            assertThat(refused + opened).isEqualTo(files / CHILDREN * CHILDREN);
+            assertThat(refused + opened).isEqualTo((long) files / CHILDREN * CHILDREN);
         } finally {
             jvms.forEach(ChildJvm::close);
         }

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -24,7 +25,7 @@ class ModelSimulation {
     private void simulate(long seed) {
         Random random = new Random(seed);
         HeapRegion region = random.nextBoolean()
-                ? HeapRegion.seed(Policy.values()[random.nextInt(3)], 1 + random.nextInt(40))
+                ? HeapRegion.seed(CrashSimulation.anyPolicy(random), 1 + random.nextInt(40))
                 : HeapRegion.adaptive(8 + random.nextInt(24));
         SlabStore store = region.open();
         Map<Integer, byte[]> model = new HashMap<>();
@@ -83,7 +84,7 @@ class ModelSimulation {
         return ByteBuffer.allocate(4 + number % 9).putInt(number).array();
     }
 
-    static byte[] get(SlabStore store, byte[] key) {
+    static byte @Nullable [] get(SlabStore store, byte[] key) {
         return store.reads.get(0, key, (memory, at, length, version) -> {
             byte[] value = new byte[length];
             memory.read(at, value, 0, length);

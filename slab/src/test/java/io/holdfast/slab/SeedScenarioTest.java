@@ -25,15 +25,15 @@ class SeedScenarioTest {
     @TempDir
     Path directory;
 
+    @SuppressWarnings("NullAway.Init") // every test makes its zone first
     private SlabCache cache;
+
     private int files;
 
     @AfterEach
     void everyCountIsRight() {
-        if (cache != null) {
-            assertThat(cache.audit().problems()).isEmpty();
-            cache.close();
-        }
+        assertThat(cache.audit().problems()).isEmpty();
+        cache.close();
     }
 
     private void zone(int pages, Policy policy) {
@@ -42,6 +42,10 @@ class SeedScenarioTest {
                 .policy(policy)
                 .dataPages(pages)
                 .open();
+    }
+
+    private static String[] words(String line) {
+        return line.split(" ", -1);
     }
 
     private static byte[] key(String name) {
@@ -67,7 +71,7 @@ class SeedScenarioTest {
 
     private List<String> alive(String names) {
         List<String> alive = new ArrayList<>();
-        for (String name : names.split(" ")) {
+        for (String name : words(names)) {
             if (cache.getVersioned(key(name)) != null) {
                 alive.add(name);
             }
@@ -113,17 +117,17 @@ class SeedScenarioTest {
     })
     void leaves(Policy policy, int pages, String puts, String left) {
         zone(pages, policy);
-        for (String name : puts.split(" ")) {
+        for (String name : words(puts)) {
             assertThat(put(name).stored()).isTrue();
         }
-        assertThat(alive(puts)).containsExactly(left.split(" "));
+        assertThat(alive(puts)).containsExactly(words(left));
     }
 
     @ParameterizedTest
     @CsvSource({"SLRU, 1", "LRU, 4"})
     void secondClassInAFullZoneEvictsExactly(Policy policy, int evicted) {
         zone(2, policy);
-        for (String name : "s1 s2 s3 s4 m1 m2".split(" ")) {
+        for (String name : words("s1 s2 s3 s4 m1 m2")) {
             assertThat(put(name).evicted()).isZero();
         }
         assertThat(put("m3").evicted()).isEqualTo(evicted);
@@ -132,7 +136,7 @@ class SeedScenarioTest {
     @Test
     void touchingAnItemKeepsIt() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             put(name);
         }
         assertThat(cache.get(key("s1"))).hasSize(900);
@@ -144,10 +148,10 @@ class SeedScenarioTest {
     @Test
     void touchesCountInTheirOrder() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             put(name);
         }
-        for (String name : "s4 s2 s3 s1".split(" ")) {
+        for (String name : words("s4 s2 s3 s1")) {
             cache.get(key(name));
         }
         put("s5");
@@ -158,7 +162,7 @@ class SeedScenarioTest {
     @Test
     void puttingAgainCountsAsUse() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4 s1 s5".split(" ")) {
+        for (String name : words("s1 s2 s3 s4 s1 s5")) {
             put(name);
         }
         assertThat(alive("s1 s2 s3 s4 s5")).containsExactly("s1", "s3", "s4", "s5");
@@ -167,7 +171,7 @@ class SeedScenarioTest {
     @Test
     void touchesAreAppliedEvenWhenNobodyPuts() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             put(name);
         }
         for (int i = 0; i < SlabLayout.RING * 3; i++) {
@@ -181,7 +185,7 @@ class SeedScenarioTest {
     @Test
     void withPolicyNoneTheFifthFails() {
         zone(1, Policy.NONE);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             put(name);
         }
         assertThatThrownBy(() -> put("s5"))
@@ -194,7 +198,7 @@ class SeedScenarioTest {
     @Test
     void safePutNeverEvicts() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             assertThat(cache.safePut(key(name), value('s')).stored()).isTrue();
         }
         assertThat(cache.safePut(key("s5"), value('s')).outcome()).isEqualTo(PutResult.Outcome.NO_ROOM);
@@ -226,7 +230,7 @@ class SeedScenarioTest {
     @Test
     void leastRecentlyUsedIsReplacedByALargerOneInAFullZone() {
         zone(2, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4 m1 m2".split(" ")) {
+        for (String name : words("s1 s2 s3 s4 m1 m2")) {
             put(name);
         }
         assertThat(cache.put(key("s1"), value('m')).evicted()).isEqualTo(1);
@@ -256,7 +260,7 @@ class SeedScenarioTest {
     @Test
     void shrunkInPlaceItIsStillEvictedFromTheSlotItOccupies() {
         zone(1, Policy.SLRU);
-        for (String name : "s1 s2 s3 s4".split(" ")) {
+        for (String name : words("s1 s2 s3 s4")) {
             put(name);
         }
         assertThat(cache.put(key("s1"), new byte[10]).evicted()).isZero();
@@ -279,7 +283,7 @@ class SeedScenarioTest {
         put("p2");
         put("p3");
         put("p4");
-        for (String name : "p2 p4 p3 p1".split(" ")) {
+        for (String name : words("p2 p4 p3 p1")) {
             cache.remove(key(name));
         }
         assertThat(cache.put(key("x"), new byte[4 * 4096 - 40]).stored()).isTrue();

@@ -33,6 +33,10 @@ final class Architecture {
     private static final String SLAB = "io.holdfast.slab..";
     private static final String EMBEDDED = "io.holdfast.embedded..";
     private static final String APP = "io.holdfast.app..";
+
+    /** Has both the words of the sweep (OwnerId, NodeId, PieceId) and its entry, so it and its parts know each other. */
+    private static final String SWEEP_ENTRY = "io.holdfast.sweep";
+
     private static final String TESTKIT = "io.holdfast.testkit..";
 
     private Architecture() {}
@@ -126,8 +130,9 @@ final class Architecture {
         SliceAssignment byPackage = new SliceAssignment() {
             @Override
             public SliceIdentifier getIdentifierOf(JavaClass type) {
-                return type.getPackageName().startsWith(CORE)
-                        ? SliceIdentifier.of(type.getPackageName())
+                String name = type.getPackageName();
+                return name.startsWith(CORE) && !name.equals(SWEEP_ENTRY)
+                        ? SliceIdentifier.of(name)
                         : SliceIdentifier.ignore();
             }
 

@@ -238,6 +238,10 @@ class LauncherIT {
 
     @Test
     void twoAtOnceBuildOnce() throws Exception {
+        startTwoAtOnce();
+    }
+
+    private void startTwoAtOnce() throws Exception {
         environment.put("FAKE_SECONDS", "1");
         Process one = start(root.resolve("holdfast").toString(), "a");
         Process other = start(root.resolve("holdfast").toString(), "b");
@@ -252,7 +256,7 @@ class LauncherIT {
     @Test
     void twoAtOnceBuildOnceWithoutFlockToo() throws Exception {
         Files.deleteIfExists(folder.resolve("tools/flock"));
-        twoAtOnceBuildOnce();
+        startTwoAtOnce();
         assertThat(Files.exists(root.resolve("app/target/launch/build.link"), LinkOption.NOFOLLOW_LINKS))
                 .isFalse();
     }

@@ -37,19 +37,19 @@ final class Snippets {
     /** What the compiler says against it; empty when it compiles. */
     static List<String> compile(String statements, Path output) {
         String program = """
-            import static java.time.Duration.*;
-            import io.holdfast.*;
-            import io.holdfast.redis.*;
-        import io.holdfast.slab.*;
-            import java.nio.file.*;
-            import java.util.*;
-            @SuppressWarnings("unused")
-            public class Snippet extends io.holdfast.gates.SnippetWorld {
-                @Override
-                public void run() throws Exception {
-            %s
+                import static java.time.Duration.*;
+                import io.holdfast.*;
+                import io.holdfast.redis.*;
+            import io.holdfast.slab.*;
+                import java.nio.file.*;
+                import java.util.*;
+                @SuppressWarnings("unused")
+                public class Snippet extends io.holdfast.gates.SnippetWorld {
+                    @Override
+                    public void run() throws Exception {
+                %s
+                    }
                 }
-            }
             """.formatted(statements);
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();

@@ -8,6 +8,7 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.cli.Table;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.hold.HoldView;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -43,16 +45,15 @@ public final class SessionsCommand extends CommandGroup {
     /** What every verb needs: the server and the set's name. */
     abstract static class OnSet extends CliCommand {
 
-        @Option(names = "--redis", paramLabel = "URI", description = "The server. Otherwise the setting redis.uri.")
-        private @Nullable String redis;
+        @Mixin
+        private RedisOption redis = new RedisOption();
 
         @Parameters(index = "0", paramLabel = "NAME", description = "The set of sessions.")
         private String set = "";
 
         @Override
         protected Answer run(Console console) {
-            Holdfast.Builder builder = Holdfast.builder();
-            try (Holdfast holdfast = (redis == null ? builder : builder.uri(redis)).open()) {
+            try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
                 HoldView view = holdfast.sessions(set)
                         .look()
                         .orElseThrow(() -> new HoldfastException(
@@ -235,7 +236,8 @@ public final class SessionsCommand extends CommandGroup {
                 .orElseThrow(() -> new HoldfastException(
                         Category.GONE, "there are no sessions '" + session.space() + "' at " + holdfast.where()));
         List<Life> lives = view.show(session.id());
-        Answer answer = Answer.ok().field("thing", session.toString()).field("alive", !lives.isEmpty());
+        Answer answer =
+                Answer.ok().field("thing", session.toString()).field("state", lives.isEmpty() ? "gone" : "alive");
         for (Life life : lives) {
             answer.line(sentence(session, life));
             life.holders()

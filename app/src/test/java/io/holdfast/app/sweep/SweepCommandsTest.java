@@ -74,7 +74,7 @@ class SweepCommandsTest {
     void planRunStatusWhyAndRestore() {
         assertThat(run("sweep", "plan", "--catalogue", catalogue, "--nodes", node))
                 .isEqualTo(ExitCode.OK);
-        assertThat(out).contains("cycle 1 of photos", "first_cycle");
+        assertThat(out).contains("cycle 1 of photos", "first-cycle");
         assertThat(run("sweep", "run", "--catalogue", catalogue, "--nodes", node))
                 .isEqualTo(ExitCode.OK);
         assertThat(out).contains("cycle 2 of photos: 60 live pieces", " trashed");
@@ -90,7 +90,7 @@ class SweepCommandsTest {
         assertThat(run("sweep", "restore", "2", "--owner", "photos", "--nodes", node))
                 .isEqualTo(ExitCode.OK);
         run("why", "piece:n1/" + trashed, "--nodes", node, "--catalogue", catalogue, "--json");
-        assertThat(out).contains("\"state\":\"restored\"", "\"inCatalogue\":false");
+        assertThat(out.replaceAll("\\s", "")).contains("\"state\":\"restored\"", "\"inCatalogue\":false");
         run("why", "piece:n1/" + live.getFirst(), "--nodes", node, "--catalogue", catalogue);
         assertThat(out).contains("the catalogue knows it: it is live");
     }
@@ -98,7 +98,7 @@ class SweepCommandsTest {
     @Test
     void approveTakesExactlyTheReportedNumber() {
         run("sweep", "plan", "--catalogue", catalogue, "--nodes", node, "--json");
-        String count = out.replaceAll("(?s).*\"wouldTrash\":(\\d+).*", "$1");
+        String count = out.replaceAll("(?s).*\"wouldTrash\":\\s*(\\d+).*", "$1");
         Object[] approve = {"sweep", "approve", "1", "--owner", "photos", "--operator", "ann", "--nodes", node, "--node"
         };
         assertThat(run(with(approve, "n1=999"))).isEqualTo(ExitCode.FINDING);

@@ -28,6 +28,8 @@ final class PeerMain {
     private final CachePeer peer;
     private final Workload workload;
     private final byte[][] values = Workload.values();
+    /** What was read goes here, so that reading it cannot be optimised away. */
+    @SuppressWarnings({"unused", "UnusedVariable"})
     private static volatile int sink;
 
     private PeerMain(CachePeer peer, Workload workload) {

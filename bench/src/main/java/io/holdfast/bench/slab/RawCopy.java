@@ -29,7 +29,7 @@ final class RawCopy implements CachePeer {
     }
 
     private long find(long key) {
-        long at = key * 0x9e3779b97f4a7c15L >>> 20;
+        long at = (key * 0x9e3779b97f4a7c15L) >>> 20;
         while (true) {
             long entry = (at & mask) * ENTRY;
             long held = (long) WORD.get(table, entry + 8);
@@ -69,7 +69,7 @@ final class RawCopy implements CachePeer {
                 return;
             }
             offset = used;
-            used += value.length + 7 & ~7;
+            used += (value.length + 7) & ~7;
             WORD.set(table, entry + 16, offset);
             WORD.set(table, entry + 24, (long) value.length);
         }

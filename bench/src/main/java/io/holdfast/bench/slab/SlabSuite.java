@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
@@ -136,7 +137,7 @@ public final class SlabSuite implements Suite {
                         note(figures, round, peer.kind + " " + what, rate);
                     }
                 }
-                Peer first = peers.get(CachePeer.Kind.HOLDFAST);
+                Peer first = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
                 first.jvm.send("get 1 " + operations);
                 second.jvm.send("get 1 " + operations);
                 double both = Double.parseDouble(first.answer()) + Double.parseDouble(second.answer());
@@ -144,7 +145,7 @@ public final class SlabSuite implements Suite {
             }
             second.jvm.close();
             speedRows(run, peers, figures);
-            Peer holdfast = peers.get(CachePeer.Kind.HOLDFAST);
+            Peer holdfast = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
             latencyRows(run, peers, operations);
             factRows(run, holdfast.ask("facts"));
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
@@ -174,8 +175,8 @@ public final class SlabSuite implements Suite {
                     name,
                     unit,
                     Direction.HIGHER,
-                    figures.get(CachePeer.Kind.HOLDFAST),
-                    figures.get(baseline),
+                    Objects.requireNonNull(figures.get(CachePeer.Kind.HOLDFAST)),
+                    Objects.requireNonNull(figures.get(baseline)),
                     label(baseline)));
         }
     }
@@ -236,10 +237,10 @@ public final class SlabSuite implements Suite {
         for (CachePeer.Kind kind : List.of(CachePeer.Kind.HOLDFAST, CachePeer.Kind.CAFFEINE, CachePeer.Kind.OHC)) {
             Peer peer = peers.get(kind);
             if (peer != null) {
-                latencies.put(kind, peer.ask("latency " + operations * 2).split(" "));
+                latencies.put(kind, peer.ask("latency " + operations * 2).split(" ", -1));
             }
         }
-        String[] own = latencies.remove(CachePeer.Kind.HOLDFAST);
+        String[] own = Objects.requireNonNull(latencies.remove(CachePeer.Kind.HOLDFAST));
         latencies.forEach((kind, figures) -> {
             for (int i = 0; i < 2; i++) {
                 run.row(Row.compared(
@@ -253,32 +254,35 @@ public final class SlabSuite implements Suite {
         });
     }
 
+    private static double number(Map<String, String> named, String name) {
+        return Double.parseDouble(named.getOrDefault(name, "NaN"));
+    }
+
     private static void factRows(Run run, String facts) {
         Map<String, String> named = new java.util.HashMap<>();
-        for (String fact : facts.split(" ")) {
+        for (String fact : facts.split(" ", -1)) {
             named.put(fact.substring(0, fact.indexOf('=')), fact.substring(fact.indexOf('=') + 1));
         }
-        run.row(Row.reported(
-                "longest lock hold", "us", Direction.LOWER, Double.parseDouble(named.get("longestHoldMicros"))));
+        run.row(Row.reported("longest lock hold", "us", Direction.LOWER, number(named, "longestHoldMicros")));
         run.row(Row.compared(
                         "most values evicted by a put",
                         "values",
                         Direction.LOWER,
-                        Double.parseDouble(named.get("mostEvicted")),
-                        Double.parseDouble(named.get("mostPerPage")),
+                        number(named, "mostEvicted"),
+                        number(named, "mostPerPage"),
                         "values of a page")
                 .goal(1));
         run.row(Row.reported(
                         "memory lost to tables, headers' slack and fragments",
                         "part",
                         Direction.LOWER,
-                        Double.parseDouble(named.get("overhead")))
+                        number(named, "overhead"))
                 .goal(0.15));
         run.row(Row.reported(
                         "audit is clean after all of it",
                         "1 = yes",
                         Direction.HIGHER,
-                        named.get("clean").equals("true") ? 1 : 0)
+                        "true".equals(named.get("clean")) ? 1 : 0)
                 .goal(1));
     }
 

@@ -16,6 +16,7 @@ import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
 
 /** Requests with sizes. A replay gets each key, and puts a value of its size on a miss. */
+@SuppressWarnings("ArrayRecordComponent") // nobody compares traces
 record Trace(String name, int[] keys, int[] sizes) {
 
     /** Lines of {@code time key size}, gzipped or not; keys may be any words. */
@@ -29,7 +30,7 @@ record Trace(String name, int[] keys, int[] sizes) {
                 BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
             String line;
             while ((line = lines.readLine()) != null) {
-                String[] words = line.strip().split("[\\s,]+");
+                String[] words = line.strip().split("[\\s,]+", -1);
                 if (words.length >= 3) {
                     keys.add(numbers.computeIfAbsent(words[1], word -> numbers.size()));
                     sizes.add((int) Math.min(Integer.MAX_VALUE, Long.parseLong(words[2])));

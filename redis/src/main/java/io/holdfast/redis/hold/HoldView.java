@@ -247,7 +247,8 @@ public final class HoldView {
             sums[3] += link.command(Command.ZCARD, key(shard, "claims")).number();
             sums[4] += link.command(Command.ZCARD, key(shard, "letters")).number();
             sums[5] += link.command(Command.ZCARD, key(shard, "deadlines")).number();
-            List<byte @Nullable []> meta = link.command(Command.HMGET, key(shard, "meta"), text("closed"), text("quiet"))
+            List<byte @Nullable []> meta = link.command(
+                            Command.HMGET, key(shard, "meta"), text("closed"), text("quiet"))
                     .allBytes();
             sums[6] += number(meta.get(0));
             quiet |= number(meta.get(1)) > now;

@@ -40,8 +40,8 @@ elseif fix == 'uncount' then
 elseif fix == 'unedge' then
   local list = redis.call('HGET', edges, field)
   if there or not list then return {'CHANGED'} end
+  cut = #list / width
   redis.call('HDEL', edges, field)
-  cut = cut + #list / width
   finish(release(list), cause, by, space, capacity)
 elseif fix == 'unchunk' then
   if there then return {'CHANGED'} end

@@ -168,7 +168,8 @@ local function finish(left, cause, by, space, capacity)
   local all = table.concat(packed)
   if freed > 0 then
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by, 'p', all, 'w', about[1])
+      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by,
+      'p', all, 'w', about[1])
   end
   return all
 end

@@ -133,4 +133,5 @@ end
 local all = cause and finish(left, cause, by, space, capacity) or ''
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
-  cause and reason(cause) or '', cause and string.sub(cause, 2) or '', all}
+  cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
+  all}

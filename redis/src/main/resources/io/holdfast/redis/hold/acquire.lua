@@ -7,9 +7,9 @@
 --@include living.lua
 local call, things, args = redis.call, KEYS[1], ARGV
 local sequence, file, lease = args[1], args[2], args[3]
-local got = call('HMGET', things, unpack(args, 3))
+local got = call('HMGET', things, 'E', unpack(args, 3))
 -- A lease's field is  SEQUENCE(16 digits)  of its last call, and if that opened something the highest EPOCH before.
-local last = got[1]
+local last = got[2]
 if not last then
   return 'LAPSED'
 end
@@ -22,7 +22,7 @@ if sequence <= last then
 end
 local sets, set, files, filed, lines = {lease, sequence}, 2, nil, 0, nil
 for i = 4, #args do
-  local record = got[i - 2]
+  local record = got[i - 1]
   local held
   if record and string.byte(record) ~= 48 then
     held = string.byte(record, 18) == 44
@@ -34,11 +34,11 @@ for i = 4, #args do
   else
     if not epoch then
       local time = call('TIME')
-      before = call('HGET', things, 'E')
+      before = got[1]
       highest = math.max(before + 0, time[1] * 1000000 + time[2] - 1)
     end
     highest = highest + 1
-    epoch = string.format('%.0f', highest)
+    epoch = string.format('%d', highest)
     record = epoch .. (record and string.sub(record, 17, 17) or '0')
   end
   if record then

@@ -153,7 +153,7 @@ class InspectionIT {
     /** What preview says is what drop then frees, for graphs of any shape. */
     @Test
     void previewSaysWhatADropFrees() {
-        Seeds.of(10).run((seed, random) -> {
+        Seeds.of(5).run((seed, random) -> {
             SERVER.server().flush();
             try (GraphFixture fresh = new GraphFixture(SERVER.uri().toString(), fixture.settings)) {
                 List<ValueId> made = new ArrayList<>();

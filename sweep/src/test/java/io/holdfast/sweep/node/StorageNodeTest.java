@@ -32,8 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class StorageNodeTest {
 
-    private static final List<PieceId> LIVE = Fleet.ids(1, 200);
-    private static final List<PieceId> GARBAGE = Fleet.ids(2, 20);
+    private static final List<PieceId> LIVE = Fleet.ids(1, 100);
+    private static final List<PieceId> GARBAGE = Fleet.ids(2, 10);
 
     @TempDir
     private Path folder;
@@ -60,7 +60,7 @@ class StorageNodeTest {
         PieceId id = LIVE.getFirst();
         assertThat(read(id)).isEqualTo(Fleet.content(id));
         assertThat(Fleet.put(node, PHOTOS, id)).isEqualTo(PieceStore.Put.ALREADY);
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(220).contains(id);
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(110).contains(id);
         assertThat(node.delete(PHOTOS, id)).isTrue();
         assertThat(node.delete(PHOTOS, id)).isFalse();
         assertThat(node.get(PHOTOS, id)).isEmpty();
@@ -71,12 +71,12 @@ class StorageNodeTest {
     void firstCycleOnlyReports() throws IOException {
         NodeReport report = fleet.examine(node, PHOTOS, 1, LIVE);
         assertThat(report.verdict()).isEqualTo(Verdict.FIRST_CYCLE);
-        assertThat(report.wouldTrash()).isBetween(15L, 20L);
+        assertThat(report.wouldTrash()).isBetween(8L, 10L);
         assertThat(report.wouldTrashBytes()).isEqualTo(report.wouldTrash() * 1600);
         assertThat(trash(1).trashed()).isZero();
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(220);
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(110);
         fleet.examine(node, PHOTOS, 2, LIVE);
-        assertThat(trash(2).trashed()).isEqualTo(20);
+        assertThat(trash(2).trashed()).isEqualTo(10);
         assertThat(Fleet.live(node, PHOTOS)).containsExactlyInAnyOrderElementsOf(LIVE);
     }
 
@@ -168,11 +168,11 @@ class StorageNodeTest {
         Fleet.put(node, VIDEOS, Fleet.ids(9, 50));
         fleet.age();
         NodeReport report = fleet.sweep(node, PHOTOS, 1, LIVE);
-        assertThat(report.examined()).isEqualTo(220);
-        assertThat(Fleet.live(node, VIDEOS)).hasSize(250);
+        assertThat(report.examined()).isEqualTo(110);
+        assertThat(Fleet.live(node, VIDEOS)).hasSize(150);
         assertThat(node.lastCycle(VIDEOS)).isZero();
         node.restore(VIDEOS, 1);
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(220 - (int) report.trashed());
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(110 - (int) report.trashed());
     }
 
     @Test
@@ -180,7 +180,7 @@ class StorageNodeTest {
         NodeReport report = fleet.sweep(node, PHOTOS, 1, LIVE);
         StorageNode.Restored restored = node.restore(PHOTOS, 1);
         assertThat(restored.restored()).isEqualTo(report.trashed());
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(220);
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(110);
         // Renewed: the next cycle spares them for a whole window.
         assertThat(fleet.sweep(node, PHOTOS, 2, LIVE).spared(SpareReason.YOUNG)).isEqualTo(report.trashed());
         assertThatThrownBy(() -> trash(1)).hasMessageContaining("has not examined cycle 1");
@@ -237,11 +237,11 @@ class StorageNodeTest {
         fleet.examine(node, PHOTOS, 1, LIVE);
         List<PieceId> live = new ArrayList<>(LIVE);
         fleet.examine(node, PHOTOS, 2, live);
-        assertThat(trash(2).trashed()).as("20 of 220").isEqualTo(20);
+        assertThat(trash(2).trashed()).as("10 of 110").isEqualTo(10);
         fleet.time.advance(Duration.ofDays(5));
-        live.subList(0, 10).clear();
+        live.subList(0, 5).clear();
         NodeReport second = fleet.examine(node, PHOTOS, 3, live);
-        assertThat(second.wouldTrash()).isBetween(8L, 10L);
+        assertThat(second.wouldTrash()).isBetween(4L, 5L);
         assertThat(second.verdict()).isEqualTo(Verdict.BRAKED);
         assertThat(trash(3).trashed()).isZero();
         reopen();
@@ -263,12 +263,12 @@ class StorageNodeTest {
         assertThat(trash(1).trashed()).isZero();
         assertThat(node.trash(PHOTOS, 1, Optional.of(Approval.of("ann", report)), StorageNode.Progress.NONE)
                         .trashed())
-                .isEqualTo(220);
+                .isEqualTo(110);
     }
 
     @Test
     void fewerLivePiecesThanSignedIsRefusedAndNoApprovalHelps() throws IOException {
-        List<PieceId> strangers = Fleet.ids(77, 200);
+        List<PieceId> strangers = Fleet.ids(77, 100);
         NodeReport report = fleet.examine(node, PHOTOS, 1, strangers);
         assertThat(report.verdict()).isEqualTo(Verdict.TOO_FEW_HITS);
         assertThat(node.trash(PHOTOS, 1, Optional.of(Approval.of("ann", report)), StorageNode.Progress.NONE)
@@ -314,7 +314,7 @@ class StorageNodeTest {
         fleet.examine(node, PHOTOS, 1, LIVE);
         fleet.examine(node, PHOTOS, 2, LIVE);
         reopen();
-        assertThat(trash(2).trashed()).isEqualTo(20);
+        assertThat(trash(2).trashed()).isEqualTo(10);
     }
 
     @Test
@@ -332,7 +332,7 @@ class StorageNodeTest {
         assertThat(node.status().owners().getFirst().underWay()).isPresent();
         assertThat(node.resume(StorageNode.Progress.NONE)).hasSize(1);
         assertThat(Fleet.live(node, PHOTOS)).containsExactlyInAnyOrderElementsOf(LIVE);
-        assertThat(trashed()).hasSize(20);
+        assertThat(trashed()).hasSize(10);
         assertThat(node.resume(StorageNode.Progress.NONE)).isEmpty();
     }
 
@@ -352,7 +352,7 @@ class StorageNodeTest {
                             e -> assertThat(e.category()).isIn(Category.CORRUPT, Category.MISUSE));
             assertThat(file).doesNotExist();
         }
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(220);
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(110);
     }
 
     @Test
@@ -380,8 +380,8 @@ class StorageNodeTest {
         });
         NodeReport report = trash(2);
         assertThat(report.trashed()).isEqualTo(7);
-        assertThat(report.failed()).isEqualTo(13);
-        assertThat(Fleet.live(node, PHOTOS)).hasSize(213);
+        assertThat(report.failed()).isEqualTo(3);
+        assertThat(Fleet.live(node, PHOTOS)).hasSize(103);
     }
 
     @Test
@@ -516,7 +516,7 @@ class StorageNodeTest {
         while (!walk.isDone()) {
             pauses = pauses.plus(walk.step().next());
         }
-        assertThat(pauses).isEqualTo(Duration.ofMillis(2200));
+        assertThat(pauses).isEqualTo(Duration.ofMillis(1100));
     }
 
     @Test
