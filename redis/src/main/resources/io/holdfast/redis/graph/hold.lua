@@ -31,6 +31,8 @@ if kind ~= 'w' then
     n = nil
   end
   if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
+  -- A lease of this name is dead, and what it held is not yet released: this is a ghost, let in by a clock set back.
+  if redis.call('ZSCORE', held, lease .. target) then return {'LAPSED', '', digits(now), ''} end
   note({target, lease})
   redis.call('HSET', counts, target, digits(n + 1) .. shape)
   widen(counts)
