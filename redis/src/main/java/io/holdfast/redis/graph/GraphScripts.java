@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify
  *   values      id -> bytes                           large values: id + chunk number -> bytes
- *   counts      id -> holds and state                 no entry: held once (see shard.lua)
+ *   counts      id -> holds and state                 no entry: small, childless, held once
  *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
  *   roots       name -> version;operation;id
  *   leases      lease -> deadline                     sorted set
