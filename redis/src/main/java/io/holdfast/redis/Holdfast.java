@@ -7,6 +7,7 @@ import io.holdfast.ReclaimListener;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import io.holdfast.redis.graph.ValueCache;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
@@ -42,11 +43,13 @@ public final class Holdfast implements AutoCloseable {
 
     private final Client client;
     private final EmbeddedStore.@Nullable Running store;
+    private final @Nullable ValueCache cache;
     private final Map<String, ValueGraph> graphs = new ConcurrentHashMap<>();
 
-    private Holdfast(Client client, EmbeddedStore.@Nullable Running store) {
+    private Holdfast(Client client, EmbeddedStore.@Nullable Running store, @Nullable ValueCache cache) {
         this.client = client;
         this.store = store;
+        this.cache = cache;
     }
 
     /** Connects to a Redis, Cluster or Sentinel URI; see {@link io.holdfast.redis.link.RedisUri}. */
@@ -90,12 +93,18 @@ public final class Holdfast implements AutoCloseable {
      */
     public ValueGraph graph(String name) {
         return Objects.requireNonNull(graphs.compute(
-                name, (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, null) : known));
+                name,
+                (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, cache) : known));
     }
 
     /** Who this process is to the others: its name and its present life. */
     public HolderId self() {
         return client.self();
+    }
+
+    /** The runner of this client's background work, for duties that go beside its own. */
+    public DutyRunner duties() {
+        return client.duties();
     }
 
     /** The way to Redis, for tools that look at the server itself. */
@@ -124,6 +133,7 @@ public final class Holdfast implements AutoCloseable {
         private @Nullable UnifiedJedis jedis;
         private boolean embedded;
         private @Nullable Path dataFolder;
+        private @Nullable ValueCache cache;
 
         private Builder(Settings settings) {
             this.settings = settings;
@@ -142,6 +152,12 @@ public final class Holdfast implements AutoCloseable {
         public Builder embedded(@Nullable Path folder) {
             this.embedded = true;
             this.dataFolder = folder;
+            return this;
+        }
+
+        /** What snapshots of all graphs read through; it stays the caller's. */
+        public Builder valueCache(ValueCache values) {
+            this.cache = values;
             return this;
         }
 
@@ -166,7 +182,8 @@ public final class Holdfast implements AutoCloseable {
                 }
                 RedisLink link = jedis == null ? RedisLink.connect(settings) : RedisLink.using(jedis);
                 DutyRunner duties = DutyRunner.start(threads);
-                return new Holdfast(new Client(link, duties, new Notices(), self, settings, Time.system()), store);
+                return new Holdfast(
+                        new Client(link, duties, new Notices(), self, settings, Time.system()), store, cache);
             } catch (RuntimeException e) {
                 if (store != null) {
                     store.close();

@@ -10,14 +10,11 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
-import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.PieceWhy;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
-import io.holdfast.redis.graph.GraphInspection;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
-import io.holdfast.redis.graph.ValueId;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import java.nio.file.Path;
@@ -53,7 +50,8 @@ public final class WhyCommand extends CliCommand {
 
     @Parameters(
             paramLabel = "KIND:ID",
-            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID or piece:NODE/ID.")
+            description = "value:GRAPH/ID, root:GRAPH/NAME, lease:GRAPH/HOLDER, graph:NAME/INCARNATION, session:SET/ID,"
+                    + " aggregate:SET/KEY or piece:NODE/ID.")
     private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
 
     @Mixin
@@ -71,51 +69,32 @@ public final class WhyCommand extends CliCommand {
 
     @Override
     protected Answer run(Console console) throws Exception {
-        return switch (thing.kind()) {
-            case VALUE, ROOT -> answer(ofGraph(console));
-            case SESSION -> {
-                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
-                    yield SessionsCommand.why(holdfast, thing);
-                }
-            }
-            case PIECE ->
-                PieceWhy.answer(
-                        thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
-            case LEASE, AGGREGATE, GRAPH ->
-                throw HoldfastException.misuse(
-                        "why does not know things of kind " + thing.kind().word(),
-                        "ask for a value, a root, a session or a piece");
-        };
-    }
-
-    private Why ofGraph(Console console) {
+        if (thing.kind() == ThingId.Kind.PIECE) {
+            return PieceWhy.answer(
+                    thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
+        }
         Optional<Addressing> addressing;
         try (RedisLink link = redis.link()) {
             addressing = ValueGraph.existing(link, thing.space());
-            if (addressing.isEmpty()) {
-                return ValueGraph.whyGone(link, thing);
-            }
         }
         try (Holdfast holdfast = Holdfast.builder()
                         .uri(redis.uri())
-                        .set(GraphSettings.ADDRESSING, addressing.get())
+                        .set(GraphSettings.ADDRESSING, addressing.orElse(GraphSettings.ADDRESSING.defaultValue()))
                         .open();
                 Progress progress = console.progress("walking", 1)) {
-            GraphInspection graph = holdfast.graph(thing.space()).inspect();
-            if (thing.kind() == ThingId.Kind.ROOT) {
-                return graph.whyRoot(thing.id());
-            }
             long[] shown = {0};
-            return graph.why(ValueId.parse(thing.id()), (phase, done, total) -> {
-                progress.total(total);
-                progress.step(done - shown[0]);
-                shown[0] = done;
-            });
+            return answer(new Whys(holdfast)
+                    .progress((phase, done, total) -> {
+                        progress.total(total);
+                        progress.step(done - shown[0]);
+                        shown[0] = done;
+                    })
+                    .ask(thing));
         }
     }
 
     /** The same form for every kind of thing. */
-    static Answer answer(Why why) {
+    public static Answer answer(Why why) {
         Answer answer = why instanceof Why.Unknown unknown
                 ? Answer.failed(new HoldfastException(
                         HoldfastException.Category.GONE, unknown.thing() + ": " + unknown.detail()))
