@@ -4,8 +4,10 @@ import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
 import io.holdfast.app.graph.GraphCommand;
+import io.holdfast.app.ledger.LedgerCommand;
 import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.SweepCommands;
+import io.holdfast.app.verify.VerifyCommand;
 import io.holdfast.app.why.WhyCommand;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,6 +24,8 @@ import picocli.CommandLine.Option;
         subcommands = {
             DoctorCommand.class,
             WhyCommand.class,
+            LedgerCommand.class,
+            VerifyCommand.class,
             GraphCommand.class,
             SessionsCommand.class,
             SweepCommands.class,

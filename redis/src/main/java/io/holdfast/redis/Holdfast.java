@@ -134,6 +134,7 @@ public final class Holdfast implements AutoCloseable {
         private boolean embedded;
         private @Nullable Path dataFolder;
         private @Nullable ValueCache cache;
+        private boolean passive;
 
         private Builder(Settings settings) {
             this.settings = settings;
@@ -152,6 +153,12 @@ public final class Holdfast implements AutoCloseable {
         public Builder embedded(@Nullable Path folder) {
             this.embedded = true;
             this.dataFolder = folder;
+            return this;
+        }
+
+        /** Does no background work: for tools that only look. What it holds lapses. */
+        public Builder passive() {
+            this.passive = true;
             return this;
         }
 
@@ -181,7 +188,7 @@ public final class Holdfast implements AutoCloseable {
                     settings.set(LinkSettings.URI, store.uri().toString());
                 }
                 RedisLink link = jedis == null ? RedisLink.connect(settings) : RedisLink.using(jedis);
-                DutyRunner duties = DutyRunner.start(threads);
+                DutyRunner duties = passive ? DutyRunner.manual(Time.system()) : DutyRunner.start(threads);
                 return new Holdfast(
                         new Client(link, duties, new Notices(), self, settings, Time.system()), store, cache);
             } catch (RuntimeException e) {

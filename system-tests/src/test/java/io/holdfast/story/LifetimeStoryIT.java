@@ -54,6 +54,7 @@ class LifetimeStoryIT {
     private static final Duration GRACE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int DOCUMENTS = 24;
+    private static final ValueId NOTHING = ValueId.parse("0".repeat(32));
 
     @TempDir
     Path folder;
@@ -68,7 +69,7 @@ class LifetimeStoryIT {
     private Whys whys;
 
     /** The document that the story is about, as it was at first. */
-    private Document old;
+    private Document old = new Document(NOTHING, NOTHING, List.of());
 
     private record Document(ValueId page, ValueId leaf, List<PieceLeaf.Piece> pieces) {}
 

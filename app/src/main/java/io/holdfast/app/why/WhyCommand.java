@@ -79,6 +79,7 @@ public final class WhyCommand extends CliCommand {
         }
         try (Holdfast holdfast = Holdfast.builder()
                         .uri(redis.uri())
+                        .passive()
                         .set(GraphSettings.ADDRESSING, addressing.orElse(GraphSettings.ADDRESSING.defaultValue()))
                         .open();
                 Progress progress = console.progress("walking", 1)) {

@@ -17,7 +17,11 @@ import io.holdfast.redis.session.SessionClaim;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.SessionRegained;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -42,6 +46,7 @@ public final class SessionSnapshots implements Duty {
     /** How long a session must have been gone before what it left behind is dropped. */
     public static final Duration PATIENCE = Duration.ofMinutes(10);
 
+    private static final String KIND = "session:";
     private static final int NAME_BYTES_MAX = 200;
     private static final Duration PAUSE = Duration.ofMinutes(1);
 
@@ -124,7 +129,7 @@ public final class SessionSnapshots implements Duty {
     }
 
     private String prefix() {
-        return "session:" + set + "/";
+        return KIND + set + "/";
     }
 
     private Root root(String id, long epoch) {
@@ -168,10 +173,29 @@ public final class SessionSnapshots implements Duty {
         return Step.restFor(dropped, PAUSE);
     }
 
-    private boolean isThere(HoldView view, String name) {
-        String[] parts = name.substring(prefix().length()).split("/", 2);
-        return parts.length < 2
-                || view.show(parts[1]).stream()
-                        .anyMatch(life -> Long.toString(life.epoch()).equals(parts[0]));
+    private static boolean isThere(HoldView view, String name) {
+        String[] parts = name.split("/", 3);
+        return parts.length < 3
+                || view.show(parts[2]).stream()
+                        .anyMatch(life -> Long.toString(life.epoch()).equals(parts[1]));
+    }
+
+    /** The roots of a graph that belonged to sessions and are still there though these are long closed. */
+    public static List<String> leftBehind(Holdfast holdfast, String graph) {
+        ValueGraph values = holdfast.graph(graph);
+        List<String> left = new ArrayList<>();
+        for (String name : values.roots().keySet()) {
+            if (name.startsWith(KIND) && name.indexOf('/') > 0) {
+                String set = name.substring(KIND.length(), name.indexOf('/'));
+                Optional<HoldView> view = HoldView.find(holdfast.link(), ThingId.Kind.SESSION, set);
+                long micros = Long.parseLong(values.root(name).read().version());
+                Instant since = Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
+                boolean old = since.isBefore(Instant.now().minus(PATIENCE.multipliedBy(2)));
+                if (view.isPresent() && old && !isThere(view.get(), name)) {
+                    left.add("root " + name + " belongs to a session that is gone, since " + since);
+                }
+            }
+        }
+        return left;
     }
 }

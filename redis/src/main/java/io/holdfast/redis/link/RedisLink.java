@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.AbstractPipeline;
@@ -22,6 +23,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.Response;
+import redis.clients.jedis.ScanIteration;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.commands.ProtocolCommand;
@@ -54,6 +56,8 @@ public final class RedisLink implements AutoCloseable {
             script.check(keys.size(), arguments.size());
         }
     }
+
+    private static final int KEYS_A_STEP = 1_000;
 
     private final UnifiedJedis client;
     private final boolean owned;
@@ -238,6 +242,21 @@ public final class RedisLink implements AutoCloseable {
                 all.add(argument);
             }
             return new Reply(client.executeCommand(all));
+        });
+    }
+
+    /**
+     * The shards that have the given part, of all kinds and names: found by walking the keys of every server in short calls,
+     * so for tools only.
+     */
+    public List<Keyspace> find(String part) {
+        return tell("walking the keys of " + where, () -> {
+            TreeSet<String> keys = new TreeSet<>(); // a walk may meet a key twice
+            ScanIteration walk = client.scanIteration(KEYS_A_STEP, "hf:{*}:" + part);
+            while (!walk.isIterationCompleted()) {
+                keys.addAll(walk.nextBatch().getResult());
+            }
+            return keys.stream().flatMap(key -> Keyspace.of(key).stream()).toList();
         });
     }
 
