@@ -5,6 +5,7 @@ import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.doctor.DoctorCommand;
 import io.holdfast.app.graph.GraphCommand;
 import io.holdfast.app.ledger.LedgerCommand;
+import io.holdfast.app.serve.ServeCommand;
 import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.SweepCommands;
 import io.holdfast.app.verify.VerifyCommand;
@@ -23,6 +24,7 @@ import picocli.CommandLine.Option;
         description = "Decides when shared data may be deleted.",
         subcommands = {
             DoctorCommand.class,
+            ServeCommand.class,
             WhyCommand.class,
             LedgerCommand.class,
             VerifyCommand.class,

@@ -77,6 +77,11 @@ public final class Holdfast implements AutoCloseable {
         return new Builder(Settings.ofProcess());
     }
 
+    /** A client with settings of its own: what they do not have is the default. */
+    public static Builder builder(Settings settings) {
+        return new Builder(settings);
+    }
+
     /** Sessions that several instances serve, closed once when none does any more. */
     public SessionsBuilder sessions(String name) {
         return new SessionsBuilder(client, name);

@@ -19,7 +19,7 @@ public final class HoldfastSettings {
     /** How many threads run all background duties of one client. */
     public static final Setting<Integer> DUTY_THREADS = Setting.integer("duties.threads", 2, 1, 64);
 
-    static final List<Setting<?>> ALL = List.of(
+    public static final List<Setting<?>> ALL = List.of(
             INSTANCE,
             DUTY_THREADS,
             LinkSettings.URI,
