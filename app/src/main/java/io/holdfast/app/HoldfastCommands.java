@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
+import io.holdfast.app.demo.DemoCommand;
 import io.holdfast.app.doctor.DoctorCommand;
 import io.holdfast.app.graph.GraphCommand;
 import io.holdfast.app.ledger.LedgerCommand;
@@ -23,6 +24,7 @@ import picocli.CommandLine.Option;
         name = "holdfast",
         description = "Decides when shared data may be deleted.",
         subcommands = {
+            DemoCommand.class,
             DoctorCommand.class,
             ServeCommand.class,
             WhyCommand.class,
@@ -36,6 +38,7 @@ import picocli.CommandLine.Option;
         },
         versionProvider = HoldfastCommands.Version.class,
         footer = {
+            "  holdfast demo",
             "  holdfast doctor",
             "  holdfast doctor --redis redis://localhost:6379",
             "",

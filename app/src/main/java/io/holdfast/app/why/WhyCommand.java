@@ -101,37 +101,43 @@ public final class WhyCommand extends CliCommand {
                         HoldfastException.Category.GONE, unknown.thing() + ": " + unknown.detail()))
                 : Answer.ok();
         answer.field("thing", why.thing().toString());
-        switch (why) {
-            case Why.Alive alive -> {
-                answer.line(why.thing() + " is alive: " + alive.detail());
-                alive.chain().forEach(holder -> answer.line("  held by " + holder.name() + until(holder)));
+        lines(why).forEach(answer::line);
+        return switch (why) {
+            case Why.Alive alive ->
                 answer.field("state", "alive")
                         .field("detail", alive.detail())
                         .field(
                                 "chain",
                                 alive.chain().stream().map(WhyCommand::json).toList());
+            case Why.Doomed doomed -> answer.field("state", "doomed").field("detail", doomed.detail());
+            case Why.Gone gone ->
+                answer.field("state", "gone")
+                        .field("reason", gone.record().reason())
+                        .field("evidence", gone.record().evidence())
+                        .field("at", gone.record().at())
+                        .field("by", gone.record().by().toString());
+            case Why.Unknown unknown -> answer.field("state", "unknown").field("detail", unknown.detail());
+        };
+    }
+
+    /** The answer for people. */
+    public static List<String> lines(Why why) {
+        List<String> lines = new ArrayList<>();
+        switch (why) {
+            case Why.Alive alive -> {
+                lines.add(why.thing() + " is alive: " + alive.detail());
+                alive.chain().forEach(holder -> lines.add("  held by " + holder.name() + until(holder)));
             }
-            case Why.Doomed doomed ->
-                answer.line(why.thing() + " is doomed: " + doomed.detail())
-                        .field("state", "doomed")
-                        .field("detail", doomed.detail());
+            case Why.Doomed doomed -> lines.add(why.thing() + " is doomed: " + doomed.detail());
             case Why.Gone gone -> {
                 Reclaimed record = gone.record();
-                answer.line(why.thing() + " is gone: " + record.reason().name().toLowerCase(Locale.ROOT) + ", "
-                                + record.evidence())
-                        .line("  at " + record.at() + " by " + record.by())
-                        .field("state", "gone")
-                        .field("reason", record.reason())
-                        .field("evidence", record.evidence())
-                        .field("at", record.at())
-                        .field("by", record.by().toString());
+                lines.add(why.thing() + " is gone: " + record.reason().name().toLowerCase(Locale.ROOT) + ", "
+                        + record.evidence());
+                lines.add("  at " + record.at() + " by " + record.by());
             }
-            case Why.Unknown unknown ->
-                answer.line(why.thing() + " is unknown: " + unknown.detail())
-                        .field("state", "unknown")
-                        .field("detail", unknown.detail());
+            case Why.Unknown unknown -> lines.add(why.thing() + " is unknown: " + unknown.detail());
         }
-        return answer;
+        return lines;
     }
 
     private static String until(Why.Holder holder) {
@@ -140,9 +146,14 @@ public final class WhyCommand extends CliCommand {
         }
         Instant deadline = holder.deadline().get();
         Duration left = Duration.between(Instant.now(), deadline);
-        return left.isNegative()
-                ? ", which lapsed at " + deadline
-                : ", lapses in " + Setting.text(Duration.ofSeconds(left.toSeconds())) + " unless renewed";
+        return left.isNegative() ? ", which lapsed at " + deadline : ", lapses in " + shortly(left) + " unless renewed";
+    }
+
+    private static String shortly(Duration left) {
+        return Setting.text(
+                left.compareTo(Duration.ofSeconds(10)) < 0
+                        ? Duration.ofMillis(left.toMillis())
+                        : Duration.ofSeconds(left.toSeconds()));
     }
 
     private static Map<String, @Nullable Object> json(Why.Holder holder) {
