@@ -1,5 +1,6 @@
 package io.holdfast.gates;
 
+import io.holdfast.redis.session.SessionHold;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,11 +11,22 @@ public abstract class SnippetWorld {
     protected final byte[] page = "a page".getBytes(StandardCharsets.UTF_8);
     protected final byte[] leaf = "a leaf".getBytes(StandardCharsets.UTF_8);
 
+    protected final byte[] key = "a key".getBytes(StandardCharsets.UTF_8);
+    protected final String roomId = "a room";
+
     /** What the snippet showed, for the test that runs it. */
     public final List<String> shown = new ArrayList<>();
 
     protected final void show(byte[] value) {
         shown.add(new String(value, StandardCharsets.UTF_8));
+    }
+
+    protected final void serve(SessionHold hold) {
+        shown.add(hold.id());
+    }
+
+    protected final void stop(String id, long token) {
+        shown.add(id + " " + token);
     }
 
     /** The snippet. */
