@@ -4,10 +4,13 @@ import io.holdfast.HoldfastException;
 import io.holdfast.redis.aggregate.AggregateScripts.Answer;
 import io.holdfast.redis.aggregate.AggregateScripts.Entry;
 import io.holdfast.redis.aggregate.AggregateScripts.Span;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +45,8 @@ final class Partial<T> {
     private final List<Batch<T>> flight = new ArrayList<>(1);
     private @Nullable Batch<T> fresh;
     private final List<Reached> reached = new ArrayList<>(1);
+    /** Of unordered sources, in flight or fresh. */
+    private final Set<ByteBuffer> waitingIds = new HashSet<>(0);
 
     long usedNanos;
     long dirtySinceNanos;
@@ -100,9 +105,16 @@ final class Partial<T> {
                 }
             }
         }
+        ByteBuffer name = update.id == null ? null : ByteBuffer.wrap(update.id);
+        if (name != null && waitingIds.contains(name)) {
+            added = new Update<>(null, null, -1, null, Update.NO_EVENT_TIME);
+        }
         Batch<T> batch = fresh == null ? new Batch<>() : fresh;
         batch.add(added, merge);
         fresh = batch;
+        if (name != null) {
+            waitingIds.add(name);
+        }
         if (progress != null) {
             progress.added(added);
             if (added == update) {
@@ -250,6 +262,21 @@ final class Partial<T> {
         }
         sentValue = null;
         settleEchoes(done);
+        if (!waitingIds.isEmpty()) {
+            waitingIds.clear();
+            flight.forEach(this::noteIds);
+            if (fresh != null) {
+                noteIds(fresh);
+            }
+        }
+    }
+
+    private void noteIds(Batch<T> batch) {
+        for (Update<T> update : batch.updates) {
+            if (update.id != null) {
+                waitingIds.add(ByteBuffer.wrap(update.id));
+            }
+        }
     }
 
     /** Echoes wait for what they repeat; when nothing else is left, that is durable. */
