@@ -48,13 +48,10 @@ final class AggregateScripts {
     private static final Script FREEZE =
             script("freeze.lua", "things due closing claims ends", "by evidence things…", "statuses…");
     private static final Script FREEZE_ALL = script(
-            "freeze-all.lua",
-            "things due closing claims ends",
-            "by evidence before offset limit",
-            "looked frozen");
+            "freeze-all.lua", "things due closing claims ends", "by evidence before offset limit", "looked frozen");
     private static final Script EXTEND = script("extend.lua", "things due ends", "thing ms", "status end-ms");
-    private static final Script FLUSHED = script(
-            "flushed.lua", "meta things closing claims parts ledger", "space by capacity claims…", "statuses…");
+    private static final Script FLUSHED =
+            script("flushed.lua", "meta things closing claims parts ledger", "space by capacity claims…", "statuses…");
     private static final Script BURY =
             script("bury.lua", "things closing claims letters", "key token reason", "status");
     private static final Script PARTS = script("parts.lua", "parts", "keys…", "packed…");
@@ -222,8 +219,7 @@ final class AggregateScripts {
     /** What a round of tending found in a shard; {@code nextMillis} is -1 if nothing is open. */
     record Tended(long nextMillis, long frozen, long forgotten, long bytes, boolean more) {
         static Tended of(Reply reply) {
-            return new Tended(
-                    reply.number(1), reply.number(2), reply.number(3), reply.number(4), reply.number(5) > 0);
+            return new Tended(reply.number(1), reply.number(2), reply.number(3), reply.number(4), reply.number(5) > 0);
         }
     }
 
@@ -233,8 +229,8 @@ final class AggregateScripts {
 
     /** The epoch that ended; 0: there was none open; -1: too many earlier ones are unfinished. */
     long freeze(int shard, String by, String evidence, String key) {
-        String status = caller.call(call(FREEZE, shard, texts(by, evidence, '=' + key)))
-                .text(0);
+        String status =
+                caller.call(call(FREEZE, shard, texts(by, evidence, '=' + key))).text(0);
         return switch (status) {
             case "GONE" -> 0;
             case "BUSY" -> -1;
@@ -274,9 +270,7 @@ final class AggregateScripts {
 
     String bury(int shard, Claim claim, String reason) {
         return caller.call(call(
-                        BURY,
-                        shard,
-                        texts(field(claim.id(), claim.epoch()), Long.toString(claim.token()), reason)))
+                        BURY, shard, texts(field(claim.id(), claim.epoch()), Long.toString(claim.token()), reason)))
                 .text(0);
     }
 

@@ -94,11 +94,9 @@ public final class AggregateView {
 
     /** Ends the open epoch of a key, whoever holds it; GONE if there is none. */
     public long close(String key, String by) {
-        long epoch = scripts.freeze(
-                view.set().shardOf(view.set().check(key)), by, "closed by an operator", key);
+        long epoch = scripts.freeze(view.set().shardOf(view.set().check(key)), by, "closed by an operator", key);
         if (epoch == 0) {
-            throw new HoldfastException(
-                    Category.GONE, "no open aggregate '" + key + "' in " + view.set());
+            throw new HoldfastException(Category.GONE, "no open aggregate '" + key + "' in " + view.set());
         }
         if (epoch < 0) {
             throw new HoldfastException(

@@ -287,8 +287,7 @@ public final class Aggregates<T> implements AutoCloseable {
         } catch (HoldfastException e) {
             HoldfastException lost = new HoldfastException(
                     Category.RETRY, "closed before the update was durable; it may count or not", e);
-            tables.forEach(table ->
-                    table.abandon().forEach(batch -> batch.stage.completeExceptionally(lost)));
+            tables.forEach(table -> table.abandon().forEach(batch -> batch.stage.completeExceptionally(lost)));
         }
         assignments.forEach(Assignment::close);
         try {

@@ -11,7 +11,10 @@ final class Batch<T> {
 
     final List<Update<T>> updates = new ArrayList<>(4);
     final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
-    @Nullable T sum;
+
+    @Nullable
+    T sum;
+
     private long count;
     private long firstMillis = Long.MAX_VALUE;
     private long lastMillis = Long.MIN_VALUE;

@@ -192,14 +192,7 @@ final class Flushers<T> implements Duty {
             return new Merged(
                     claim,
                     new Flush<>(
-                            set().name(),
-                            claim.id(),
-                            claim.epoch(),
-                            claim.token(),
-                            value,
-                            bytes,
-                            tally,
-                            parts.size()));
+                            set().name(), claim.id(), claim.epoch(), claim.token(), value, bytes, tally, parts.size()));
         } catch (RuntimeException e) {
             bury(claim, "its parts cannot be read or merged: " + e);
             return null;
@@ -208,8 +201,10 @@ final class Flushers<T> implements Duty {
 
     private void bury(Claim claim, String reason) {
         figures.failed.increment();
-        LOG.log(Level.WARNING, () -> "aggregate '" + claim.id() + "' of '" + set().name() + "' epoch " + claim.epoch()
-                + " is a dead letter: " + reason);
+        LOG.log(
+                Level.WARNING,
+                () -> "aggregate '" + claim.id() + "' of '" + set().name() + "' epoch " + claim.epoch()
+                        + " is a dead letter: " + reason);
         String line = reason.length() > 500 ? reason.substring(0, 500) : reason;
         if (scripts.bury(set().shardOf(claim.id()), claim, line.replace('\n', ' '))
                 .equals("DEAD")) {

@@ -217,7 +217,9 @@ final class LocalTable<T> {
             }
             while (!shipment.isFull()
                     && !queue.isEmpty()
-                    && (all || now - queue.peek().dirtySinceNanos >= rules.publishInterval().toNanos())) {
+                    && (all
+                            || now - queue.peek().dirtySinceNanos
+                                    >= rules.publishInterval().toNanos())) {
                 Partial<T> partial = queue.remove();
                 if (partial.queued && !partial.hastened) {
                     partial.queued = false;

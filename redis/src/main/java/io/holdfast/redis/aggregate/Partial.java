@@ -156,7 +156,10 @@ final class Partial<T> {
     }
 
     /** What a send came to: an entry, updates that are too much, or nothing to do. */
-    record Sending<T>(@Nullable Entry entry, @Nullable Batch<T> refused, @Nullable HoldfastException why) {}
+    record Sending<T>(
+            @Nullable Entry entry,
+            @Nullable Batch<T> refused,
+            @Nullable HoldfastException why) {}
 
     /** The next publish; moves what is fresh into flight. */
     Sending<T> send(long number, long leaveMillis, long partLimit) {
@@ -176,7 +179,8 @@ final class Partial<T> {
                 fresh = null;
                 return new Sending<>(null, refused, why);
             }
-            // What was sent before may count already; it goes out again as it was, and the new ones wait for its answer.
+            // What was sent before may count already; it goes out again as it was, and the new ones wait for its
+            // answer.
             return new Sending<>(entry(number, leaveMillis, Long.MAX_VALUE, false), null, null);
         }
     }
@@ -233,8 +237,8 @@ final class Partial<T> {
             spans.merge(
                     update.progress.source(),
                     new Span(update.progress.source(), update.position, update.position),
-                    (one, two) -> new Span(
-                            one.source(), Math.min(one.from(), two.from()), Math.max(one.to(), two.to())));
+                    (one, two) ->
+                            new Span(one.source(), Math.min(one.from(), two.from()), Math.max(one.to(), two.to())));
         }
     }
 

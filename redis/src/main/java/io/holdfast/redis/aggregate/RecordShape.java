@@ -13,7 +13,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * removed, an {@code int} may become a {@code long}; a field that is renamed is another field.
  */
 final class RecordShape {
+
+    /** The records that this thread is looking at, to notice one inside itself. */
+    private static final ThreadLocal<Set<Class<?>>> MAKING = ThreadLocal.withInitial(HashSet::new);
 
     private record Field(int tag, Shape shape, MethodHandle accessor, String name) {}
 
@@ -50,9 +55,8 @@ final class RecordShape {
                 }
                 fields[i] = new Field(tag, shape, lookup.unreflect(accessor), where);
             }
-            Constructor<?> canonical = type.getDeclaredConstructor(Arrays.stream(components)
-                    .map(RecordComponent::getType)
-                    .toArray(Class[]::new));
+            Constructor<?> canonical = type.getDeclaredConstructor(
+                    Arrays.stream(components).map(RecordComponent::getType).toArray(Class[]::new));
             canonical.setAccessible(true);
             this.constructor = lookup.unreflectConstructor(canonical)
                     .asSpreader(Object[].class, components.length)
@@ -65,7 +69,16 @@ final class RecordShape {
     }
 
     static RecordShape of(Class<?> type) {
-        return new RecordShape(type);
+        Set<Class<?>> making = MAKING.get();
+        if (!making.add(type)) {
+            throw HoldfastException.misuse(
+                    "the record " + type.getName() + " contains itself", "give a codec of your own");
+        }
+        try {
+            return new RecordShape(type);
+        } finally {
+            making.remove(type);
+        }
     }
 
     static int tag(String name) {

@@ -101,10 +101,7 @@ record Shape(
                         type.isPrimitive() ? false : null);
             case "char" ->
                 new Shape(
-                        Wire.NUMBER,
-                        (out, value) -> out.signed((Character) value),
-                        in -> (char) in.signed(),
-                        (char) 0);
+                        Wire.NUMBER, (out, value) -> out.signed((Character) value), in -> (char) in.signed(), (char) 0);
             case "double", "java.lang.Double" ->
                 new Shape(
                         Wire.LONG,
@@ -172,8 +169,7 @@ record Shape(
     }
 
     private static Shape bytes(Function<Object, byte[]> to, Function<Reader, Object> from) {
-        return new Shape(
-                Wire.BYTES, (out, value) -> out.bytes(to.apply(value)), in -> from.apply(in.part()), null);
+        return new Shape(Wire.BYTES, (out, value) -> out.bytes(to.apply(value)), in -> from.apply(in.part()), null);
     }
 
     private static Shape written(BiConsumer<Writer, Object> to, Function<Reader, Object> from) {

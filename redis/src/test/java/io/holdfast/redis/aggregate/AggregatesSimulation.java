@@ -262,7 +262,9 @@ class AggregatesSimulation {
                 if (bus.loose.contains(id) && !bus.durable.contains(id)) {
                     assertThat(times).as("message %s, never durable", id).isLessThanOrEqualTo(1);
                 } else {
-                    assertThat(times).as("message %s of key %s", id, bus.all.get(id)).isEqualTo(1);
+                    assertThat(times)
+                            .as("message %s of key %s", id, bus.all.get(id))
+                            .isEqualTo(1);
                 }
             });
         }

@@ -68,7 +68,8 @@ final class OriginalReferences {
         Reference reference = store.get(key);
         List<Long> own = local.get(instance).getOrDefault(key, List.of());
         if (reference == null) {
-            own.forEach(id -> written.merge(id, 1, Integer::sum)); // nobody is in the list: it takes itself for the last
+            own.forEach(
+                    id -> written.merge(id, 1, Integer::sum)); // nobody is in the list: it takes itself for the last
             return;
         }
         reference.nodes().remove(instance);

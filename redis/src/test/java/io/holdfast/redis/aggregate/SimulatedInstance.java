@@ -116,7 +116,8 @@ final class SimulatedInstance {
 
     /** Reads on in a partition that is assigned to this instance. */
     void poll(int partition) {
-        if (bus.assigned[partition] != number || bus.cursor[partition] >= bus.partitions.get(partition).size()) {
+        if (bus.assigned[partition] != number
+                || bus.cursor[partition] >= bus.partitions.get(partition).size()) {
             return;
         }
         Message message = bus.partitions.get(partition).get(bus.cursor[partition]);
