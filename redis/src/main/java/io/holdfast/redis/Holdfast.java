@@ -7,6 +7,7 @@ import io.holdfast.ReclaimListener;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import io.holdfast.redis.aggregate.AggregatesBuilder;
 import io.holdfast.redis.graph.ValueCache;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.Client;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -85,6 +87,11 @@ public final class Holdfast implements AutoCloseable {
     /** Sessions that several instances serve, closed once when none does any more. */
     public SessionsBuilder sessions(String name) {
         return new SessionsBuilder(client, name);
+    }
+
+    /** Records that several instances add to, merged and written once when nobody adds any more. */
+    public <T> AggregatesBuilder<T> aggregates(String name, Class<T> type, BinaryOperator<T> merge) {
+        return new AggregatesBuilder<>(client, name, type, merge);
     }
 
     /** What this process reclaims from now on is told to the listener. */
