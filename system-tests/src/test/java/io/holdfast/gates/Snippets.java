@@ -41,6 +41,7 @@ final class Snippets {
                 import io.holdfast.*;
                 import io.holdfast.app.wiring.*;
                 import io.holdfast.redis.*;
+                import io.holdfast.redis.aggregate.*;
                 import io.holdfast.slab.*;
                 import io.holdfast.sweep.*;
                 import io.holdfast.sweep.catalogue.*;

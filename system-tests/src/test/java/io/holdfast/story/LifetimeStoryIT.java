@@ -3,14 +3,21 @@ package io.holdfast.story;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.ManualTime;
 import io.holdfast.ReclaimReason;
 import io.holdfast.Why;
+import io.holdfast.app.verify.SystemVerify;
 import io.holdfast.app.why.Whys;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.app.wiring.PieceLeaf;
 import io.holdfast.app.wiring.SessionSnapshots;
 import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.aggregate.AggregateSettings;
+import io.holdfast.redis.aggregate.Aggregates;
+import io.holdfast.redis.aggregate.AggregatesBuilder;
+import io.holdfast.redis.aggregate.JdbcSink;
 import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
@@ -32,10 +39,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,9 +54,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The story of one document, through all parts: it is stored as values of a graph whose leaf names pieces on storage nodes,
- * read by two processes through one slab cache, and owned by a session. Then the root moves on and the session's instance is
- * killed; the lease lapses, the session is closed and its snapshot released, the old values are reclaimed, the next cycle's
- * filter lacks their pieces, the nodes trash them, and the cache no longer serves them. {@code why} is asked before and
+ * read by two processes through one slab cache, owned by a session, and its edits are counted. Then the root moves on and the
+ * session's instance is killed; the lease lapses, the session is closed and its snapshot released, the old values are
+ * reclaimed, the edits of both instances are in the database, the next cycle's filter lacks the old pieces, the nodes trash them, and the cache no longer serves them. {@code why} is asked before and
  * after each step. Everything on Redis is done by a user with the rights that docs/operating.md names, and no more.
  */
 class LifetimeStoryIT {
@@ -75,6 +86,11 @@ class LifetimeStoryIT {
 
     static SessionsBuilder sessions(Holdfast holdfast) {
         return holdfast.sessions("readers").lease(LEASE).grace(GRACE);
+    }
+
+    /** Edits of all instances, added up; an hour is the window, the story closes it. */
+    static AggregatesBuilder<Edits> edits(Holdfast holdfast) {
+        return holdfast.aggregates("edits", Edits.class, Edits::merge).set(AggregateSettings.LEASE, LEASE);
     }
 
     @BeforeEach
@@ -109,7 +125,10 @@ class LifetimeStoryIT {
         days.advance(Duration.ofDays(5));
         theFirstCycleIsADryRunAndFindsNoGarbage();
         String slab = folder.resolve("values.slab").toString();
-        try (Sessions closer = sessions(holdfast)
+        try (HikariDataSource database = database();
+                Aggregates<Edits> edits =
+                        edits(holdfast).sink(JdbcSink.to(database)).start();
+                Sessions closer = sessions(holdfast)
                         .onClose(new SessionSnapshots(holdfast, "readers", "docs")::release)
                         .start();
                 ChildJvm first =
@@ -121,12 +140,19 @@ class LifetimeStoryIT {
             assertThat(closer.count("ada")).isEqualTo(1);
             twoProcessesReadThroughOneCache(first, second);
             theRootMovesOnAndTheSessionKeepsTheOldDocument();
+            theEditIsCounted(edits);
             theSessionsInstanceIsKilledAndItsLeaseLapses(owner);
             theOldValuesAreReclaimed();
+            theEditsOfBothAreInTheDatabaseOnce(edits, database);
             theNextCycleTrashesTheirPieces();
             theCacheNoLongerServesThem(first);
         }
-        assertThat(docs.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
+        List<SystemVerify.Part> parts = new SystemVerify(uri, (phase, done, total) -> {})
+                .everythingOnRedis()
+                .parts();
+        assertThat(parts)
+                .hasSize(3)
+                .allSatisfy(part -> assertThat(part.isSound()).as("%s", part).isTrue());
     }
 
     private void storeDocuments() throws Exception {
@@ -193,6 +219,36 @@ class LifetimeStoryIT {
         SweepReport report = sweep().plan().trash();
         assertThat(report.nodes()).extracting(NodeReport::verdict).containsOnly(Verdict.READY);
         assertThat(report.trashed()).isZero();
+    }
+
+    private void theEditIsCounted(Aggregates<Edits> edits) throws Exception {
+        edits.add("document 7", new Edits(1));
+        edits.publish();
+        Why.Alive aggregate = alive("aggregate:edits/document 7");
+        assertThat(aggregate.chain())
+                .hasSize(2)
+                .allSatisfy(holder -> assertThat(holder.deadline()).isPresent());
+    }
+
+    private void theEditsOfBothAreInTheDatabaseOnce(Aggregates<Edits> edits, DataSource database) throws Exception {
+        edits.close("document 7");
+        await().atMost(PATIENCE).until(() -> whys.ask("aggregate:edits/document 7") instanceof Why.Gone);
+        assertThat(gone("aggregate:edits/document 7").record().reason()).isEqualTo(ReclaimReason.FLUSHED);
+        try (Connection connection = database.getConnection();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("select edits, parts from holdfast_edits")) {
+            assertThat(rows.next()).isTrue();
+            assertThat(rows.getLong("edits")).isEqualTo(4);
+            assertThat(rows.getLong("parts")).isEqualTo(2);
+            assertThat(rows.next()).isFalse();
+        }
+    }
+
+    private HikariDataSource database() {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl("jdbc:h2:file:" + folder.resolve("database"));
+        config.setMaximumPoolSize(2);
+        return new HikariDataSource(config);
     }
 
     private void theSessionsInstanceIsKilledAndItsLeaseLapses(ChildJvm owner) throws Exception {

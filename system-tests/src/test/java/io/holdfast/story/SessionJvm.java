@@ -2,6 +2,7 @@ package io.holdfast.story;
 
 import io.holdfast.app.wiring.SessionSnapshots;
 import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.aggregate.Aggregates;
 import io.holdfast.redis.graph.Snapshot;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.Sessions;
@@ -21,6 +22,9 @@ final class SessionJvm {
                     .onClose(snapshots::release)
                     .onRegained(snapshots::moveOn)
                     .start();
+            Aggregates<Edits> edits = LifetimeStoryIT.edits(holdfast).start();
+            edits.add("document 7", new Edits(3));
+            edits.publish(); // from now on they are durable, whatever becomes of this process
             try (SessionHold hold = readers.acquire(arguments[1])) {
                 try (Snapshot snapshot = snapshots.take(hold, "main")) {
                     ChildJvm.say("owns " + snapshot.target());

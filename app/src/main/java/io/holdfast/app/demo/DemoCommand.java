@@ -76,7 +76,12 @@ public final class DemoCommand extends CliCommand {
     }
 
     static List<Chapter> chapters() {
-        return List.of(new GraphChapter(), new SessionsChapter(), new SweepChapter(), new CacheChapter());
+        return List.of(
+                new GraphChapter(),
+                new SessionsChapter(),
+                new AggregatesChapter(),
+                new SweepChapter(),
+                new CacheChapter());
     }
 
     private static Map<String, @Nullable Object> result(Chapter chapter, Stage stage, Duration took) {

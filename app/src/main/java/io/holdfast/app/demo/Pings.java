@@ -13,7 +13,6 @@ final class Pings implements AutoCloseable {
     private final Thread thread;
     private volatile boolean ended;
     private long longestNanos;
-    private long count;
 
     Pings(RedisLink link) {
         this.link = link;
@@ -26,19 +25,22 @@ final class Pings implements AutoCloseable {
             long begun = System.nanoTime();
             link.command(Command.HLEN, KEY);
             longestNanos = Math.max(longestNanos, System.nanoTime() - begun);
-            count++;
         }
     }
 
     /** Ends; answers the longest wait in milliseconds. */
-    double longestMillis() throws InterruptedException {
+    double longestMillis() {
         ended = true;
-        thread.join();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         return Stage.millis(longestNanos);
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         longestMillis();
         link.close();
     }

@@ -52,6 +52,8 @@ final class Daemon implements AutoCloseable {
         Set<String> sets = new LinkedHashSet<>(ServeSettings.list(settings, ServeSettings.SESSIONS));
         sets.addAll(owning.keySet());
         sets.forEach(set -> parts.add(new SessionsPart(set, Optional.ofNullable(owning.get(set)), redis, meters)));
+        ServeSettings.list(settings, ServeSettings.AGGREGATES)
+                .forEach(set -> parts.add(new AggregatesPart(set, redis, meters)));
         ServeSettings.list(settings, ServeSettings.CACHES)
                 .forEach(file -> parts.add(new CachePart(Path.of(file), duties, meters)));
         if (!settings.get(ServeSettings.CATALOGUE).isEmpty()) {
@@ -60,7 +62,8 @@ final class Daemon implements AutoCloseable {
         if (parts.size() == 1) {
             throw HoldfastException.misuse(
                     "nothing to serve",
-                    "set serve.graphs, serve.sessions, serve.session-snapshots, serve.caches or serve.sweep.catalogue");
+                    "set serve.graphs, serve.sessions, serve.session-snapshots, serve.aggregates, serve.caches or"
+                            + " serve.sweep.catalogue");
         }
     }
 

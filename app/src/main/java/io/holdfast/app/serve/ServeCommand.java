@@ -15,9 +15,11 @@ import picocli.CommandLine.Option;
 @Command(
         name = "serve",
         description = {
-            "Run the duties of named graphs, sessions and caches, and cycles of the sweep, until it is stopped.",
+            "Run the duties of named graphs, sessions, aggregates and caches, and cycles of the sweep, until it is"
+                    + " stopped.",
             "What to serve is set in the file, by properties or by the environment: serve.graphs, serve.sessions,",
-            "serve.session-snapshots, serve.caches, serve.sweep.…; docs/configuration.md lists them all.",
+            "serve.session-snapshots, serve.aggregates, serve.caches, serve.sweep.…; docs/configuration.md lists them"
+                    + " all.",
             "Answers /healthz, /readyz and /metrics at serve.listen. Any number of daemons share the work.",
         },
         footer = {

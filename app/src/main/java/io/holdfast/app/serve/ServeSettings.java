@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.redis.HoldfastSettings;
+import io.holdfast.redis.aggregate.AggregateSettings;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.session.SessionSettings;
 import io.holdfast.slab.SlabSettings;
@@ -44,6 +45,9 @@ public final class ServeSettings {
             Pattern.compile("([A-Za-z0-9._-]+:[A-Za-z0-9._-]+(\\s*,\\s*[A-Za-z0-9._-]+:[A-Za-z0-9._-]+)*)?"),
             "SET:GRAPH, with commas between");
 
+    public static final Setting<String> AGGREGATES =
+            Setting.text("serve.aggregates", "", Pattern.compile(NAMES), "names, with commas between");
+
     /** Slab caches whose lapsed values are reclaimed. */
     public static final Setting<String> CACHES =
             Setting.text("serve.caches", "", Pattern.compile("[^\\r\\n]*"), "files, with commas between");
@@ -64,8 +68,8 @@ public final class ServeSettings {
     /** Whether what has been in the trash long enough is deleted for good. */
     public static final Setting<Boolean> EMPTY = Setting.flag("serve.sweep.empty", false);
 
-    public static final List<Setting<?>> ALL =
-            List.of(LISTEN, GRAPHS, SESSIONS, SESSION_SNAPSHOTS, CACHES, CATALOGUE, NODES, INTERVAL, TRASH, EMPTY);
+    public static final List<Setting<?>> ALL = List.of(
+            LISTEN, GRAPHS, SESSIONS, SESSION_SNAPSHOTS, AGGREGATES, CACHES, CATALOGUE, NODES, INTERVAL, TRASH, EMPTY);
 
     private ServeSettings() {}
 
@@ -74,6 +78,7 @@ public final class ServeSettings {
         List<Setting<?>> all = new ArrayList<>(HoldfastSettings.ALL);
         all.addAll(GraphSettings.ALL);
         all.addAll(SessionSettings.ALL);
+        all.addAll(AggregateSettings.ALL);
         all.addAll(SweepSettings.ALL);
         all.addAll(NodeSettings.ALL);
         all.addAll(SlabSettings.all());
