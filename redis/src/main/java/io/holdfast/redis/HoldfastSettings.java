@@ -30,6 +30,7 @@ public final class HoldfastSettings {
                             LinkSettings.TIMEOUT,
                             LinkSettings.CONNECT_TIMEOUT,
                             LinkSettings.CONNECTIONS,
+                            LinkSettings.WAIT_REPLICAS,
                             RedisLedger.CAPACITY),
                     GraphSettings.ALL,
                     SessionSettings.ALL)
