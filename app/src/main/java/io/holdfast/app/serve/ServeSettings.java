@@ -4,9 +4,6 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.redis.HoldfastSettings;
-import io.holdfast.redis.aggregate.AggregateSettings;
-import io.holdfast.redis.graph.GraphSettings;
-import io.holdfast.redis.session.SessionSettings;
 import io.holdfast.slab.SlabSettings;
 import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.node.NodeSettings;
@@ -76,9 +73,6 @@ public final class ServeSettings {
     /** Everything that may stand in the daemon's file. */
     static List<Setting<?>> known() {
         List<Setting<?>> all = new ArrayList<>(HoldfastSettings.ALL);
-        all.addAll(GraphSettings.ALL);
-        all.addAll(SessionSettings.ALL);
-        all.addAll(AggregateSettings.ALL);
         all.addAll(SweepSettings.ALL);
         all.addAll(NodeSettings.ALL);
         all.addAll(SlabSettings.all());
