@@ -163,7 +163,7 @@ public final class Holdfast implements AutoCloseable {
         }
 
         public Holdfast open() {
-            settings.refuseUnknown("holdfast.redis.", HoldfastSettings.ALL);
+            HoldfastSettings.PREFIXES.forEach(prefix -> settings.refuseUnknown(prefix, HoldfastSettings.ALL));
             HolderId self = HolderId.newIncarnation(instanceName());
             int threads = settings.get(HoldfastSettings.DUTY_THREADS);
             EmbeddedStore.Running store = embedded ? startStore() : null;

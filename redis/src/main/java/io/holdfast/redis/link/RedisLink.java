@@ -43,8 +43,8 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  * <p><b>Ownership.</b> {@link #connect} opens a client and {@link #close()} closes it. {@link #using} borrows the
  * caller's client, with its time-outs and its pool, and leaves it open.
  *
- * <p>Thread-safe, and made for blocking calls on virtual threads: each call in flight uses one connection of a bounded
- * pool.
+ * <p>Thread-safe, and made for blocking calls on virtual threads: callers that wait at the same time share connections
+ * and round trips, see {@link Gathering}.
  */
 public final class RedisLink implements AutoCloseable {
 
@@ -55,14 +55,22 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
+    /** Round trips of single calls at a time; more callers than that share them. */
+    private static final int TURNS = 4;
+    /** How long a caller waits for its turn on a borrowed client, whose time-outs are its owner's business. */
+    private static final Duration BORROWED_PATIENCE = Duration.ofSeconds(10);
+
     private final UnifiedJedis client;
     private final boolean owned;
     private final String where;
 
-    private RedisLink(UnifiedJedis client, boolean owned, String where) {
+    private final Gathering gathering;
+
+    private RedisLink(UnifiedJedis client, boolean owned, String where, int turns, Duration patience) {
         this.client = client;
         this.owned = owned;
         this.where = where;
+        this.gathering = new Gathering(turns, patience, this::callAll);
     }
 
     /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
@@ -81,7 +89,8 @@ public final class RedisLink implements AutoCloseable {
     public static RedisLink inspect(Settings settings) {
         RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
         try {
-            return new RedisLink(open(uri, settings), true, uri.toString());
+            int turns = Math.min(TURNS, settings.get(LinkSettings.CONNECTIONS));
+            return new RedisLink(open(uri, settings), true, uri.toString(), turns, settings.get(LinkSettings.TIMEOUT));
         } catch (JedisException e) {
             throw RedisFailures.of("connecting to " + uri, e);
         }
@@ -89,7 +98,7 @@ public final class RedisLink implements AutoCloseable {
 
     /** Uses the caller's own client, and never closes it. */
     public static RedisLink using(UnifiedJedis client) {
-        RedisLink link = new RedisLink(client, false, "the given client");
+        RedisLink link = new RedisLink(client, false, "the given client", TURNS, BORROWED_PATIENCE);
         link.checkServers();
         return link;
     }
@@ -154,6 +163,13 @@ public final class RedisLink implements AutoCloseable {
     }
 
     public Reply call(Call call) {
+        // The pipeline of a cluster starts threads: there a call goes alone.
+        return client instanceof RedisClusterClient
+                ? callAlone(call)
+                : gathering.call(call).get();
+    }
+
+    private Reply callAlone(Call call) {
         return tell(call.script().name(), () -> {
             try {
                 return new Reply(client.executeCommand(evalsha(call)));
@@ -172,7 +188,7 @@ public final class RedisLink implements AutoCloseable {
      */
     public List<Outcome> callAll(List<Call> calls) {
         if (calls.size() == 1) {
-            return List.of(Outcome.of(() -> call(calls.getFirst())));
+            return List.of(Outcome.of(() -> callAlone(calls.getFirst())));
         }
         List<Outcome> outcomes = pipeline(calls);
         for (int i = 0; i < outcomes.size(); i++) {
@@ -182,7 +198,7 @@ public final class RedisLink implements AutoCloseable {
             if (failure != null
                     && (failure.getCause() instanceof JedisNoScriptException
                             || failure.getCause() instanceof JedisRedirectionException)) {
-                outcomes.set(i, Outcome.of(() -> call(call)));
+                outcomes.set(i, Outcome.of(() -> callAlone(call)));
             }
         }
         return outcomes;
