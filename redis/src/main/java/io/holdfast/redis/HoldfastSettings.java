@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import io.holdfast.Setting;
+import io.holdfast.redis.aggregate.AggregateSettings;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLedger;
@@ -32,13 +33,14 @@ public final class HoldfastSettings {
                             LinkSettings.CONNECTIONS,
                             RedisLedger.CAPACITY),
                     GraphSettings.ALL,
-                    SessionSettings.ALL)
+                    SessionSettings.ALL,
+                    AggregateSettings.ALL)
             .<Setting<?>>flatMap(List::stream)
             .toList();
 
     /** The beginnings of the names that are this client's alone: what else begins so is a mistake. */
-    static final List<String> PREFIXES =
-            List.of("holdfast.redis.", "holdfast.duties.", "holdfast.graph.", "holdfast.sessions.");
+    static final List<String> PREFIXES = List.of(
+            "holdfast.redis.", "holdfast.duties.", "holdfast.graph.", "holdfast.sessions.", "holdfast.aggregates.");
 
     private HoldfastSettings() {}
 }

@@ -5,6 +5,7 @@ import io.holdfast.Reclaimed;
 import io.holdfast.Setting;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
+import io.holdfast.app.aggregates.AggregatesCommand;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
@@ -47,13 +48,14 @@ import picocli.CommandLine.Parameters;
             "  holdfast why root:docs/main",
             "  holdfast why value:docs/01a1e10f3d49f66afc24422a310de14b",
             "  holdfast why session:rooms/lobby",
+            "  holdfast why aggregate:visits/index.html",
             "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
         })
 public final class WhyCommand extends CliCommand {
 
     @Parameters(
             paramLabel = "KIND:ID",
-            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID or piece:NODE/ID.")
+            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID, aggregate:SET/KEY or piece:NODE/ID.")
     private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
 
     @Mixin
@@ -78,13 +80,18 @@ public final class WhyCommand extends CliCommand {
                     yield SessionsCommand.why(holdfast, thing);
                 }
             }
+            case AGGREGATE -> {
+                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
+                    yield AggregatesCommand.why(holdfast, thing);
+                }
+            }
             case PIECE ->
                 PieceWhy.answer(
                         thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
-            case LEASE, AGGREGATE, GRAPH ->
+            case LEASE, GRAPH ->
                 throw HoldfastException.misuse(
                         "why does not know things of kind " + thing.kind().word(),
-                        "ask for a value, a root, a session or a piece");
+                        "ask for a value, a root, a session, an aggregate or a piece");
         };
     }
 

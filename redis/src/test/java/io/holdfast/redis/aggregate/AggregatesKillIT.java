@@ -11,6 +11,7 @@ import io.holdfast.testkit.ChildJvm;
 import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.Seeds;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -34,15 +35,15 @@ import redis.clients.jedis.Jedis;
  */
 class AggregatesKillIT {
 
-    private static final int PARTITIONS = 6;
+    private static final int PARTITIONS = 8;
     private static final int INSTANCES = 3;
 
     /** The size of a run: smaller in the build, whole on demand. */
     private record Size(int updates, int keys, int kills, Duration stall, Duration databaseStop, int updatesPerSecond) {
         static Size ofThisRun() {
             return System.getProperty("seeds", "").isBlank()
-                    ? new Size(48_000, 2_000, 6, Duration.ofSeconds(2), Duration.ofSeconds(3), 4_000)
-                    : new Size(200_000, 5_000, 25, Duration.ofSeconds(3), Duration.ofSeconds(10), 2_500);
+                    ? new Size(40_000, 2_000, 5, Duration.ofSeconds(1), Duration.ofSeconds(2), 6_000)
+                    : new Size(200_000, 5_000, 30, Duration.ofSeconds(3), Duration.ofSeconds(10), 5_000);
         }
     }
 
@@ -227,7 +228,7 @@ class AggregatesKillIT {
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() throws IOException {
             children.forEach(ChildJvm::close);
             postgres.close();
             redis.close();
