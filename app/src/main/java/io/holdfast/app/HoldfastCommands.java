@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.app.aggregates.AggregatesCommand;
 import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.demo.DemoCommand;
@@ -32,6 +33,7 @@ import picocli.CommandLine.Option;
             VerifyCommand.class,
             GraphCommand.class,
             SessionsCommand.class,
+            AggregatesCommand.class,
             SweepCommands.class,
             CacheCommands.class,
             CompletionCommand.class,

@@ -7,6 +7,7 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
+import io.holdfast.bench.aggregates.AggregatesSuite;
 import io.holdfast.bench.graph.GraphSuite;
 import io.holdfast.bench.link.LinkSuite;
 import io.holdfast.bench.sessions.SessionsSuite;
@@ -41,7 +42,13 @@ public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
     static final List<Suite> SUITES = List.of(
-            new LinkSuite(), new SlabSuite(), new SweepSuite(), new SessionsSuite(), new GraphSuite(), new SoakSuite());
+            new LinkSuite(),
+            new SlabSuite(),
+            new SweepSuite(),
+            new SessionsSuite(),
+            new AggregatesSuite(),
+            new GraphSuite(),
+            new SoakSuite());
 
     static final class Names implements Iterable<String> {
         @Override

@@ -44,6 +44,7 @@ import picocli.CommandLine.Parameters;
             "  holdfast why root:docs/main",
             "  holdfast why value:docs/01a1e10f3d49f66afc24422a310de14b",
             "  holdfast why session:rooms/lobby",
+            "  holdfast why aggregate:visits/index.html",
             "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
         })
 public final class WhyCommand extends CliCommand {

@@ -4,10 +4,12 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Ledger;
 import io.holdfast.Reclaimed;
+import io.holdfast.Setting;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.aggregate.AggregateView;
 import io.holdfast.redis.graph.GraphProgress;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
@@ -19,11 +21,13 @@ import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.node.PieceFate;
 import io.holdfast.sweep.node.PieceStore;
 import io.holdfast.sweep.node.StorageNode;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +69,8 @@ public final class Whys {
     public Why ask(ThingId thing) throws Exception {
         return switch (thing.kind()) {
             case VALUE, ROOT, LEASE, GRAPH -> ofGraph(thing);
-            case SESSION, AGGREGATE -> ofHolds(thing);
+            case SESSION -> ofHolds(thing, id -> "");
+            case AGGREGATE -> ofHolds(thing, this::gathered);
             case PIECE -> ofPiece(thing);
         };
     }
@@ -86,7 +91,20 @@ public final class Whys {
         };
     }
 
-    private Why ofHolds(ThingId thing) {
+    /** What the open epoch of an aggregate has gathered. */
+    private String gathered(ThingId aggregate) {
+        return AggregateView.find(holdfast.link(), aggregate.space()).stream()
+                .flatMap(view -> view.show(aggregate.id()).stream())
+                .findFirst()
+                .map(epoch -> ", " + epoch.updates() + " updates in "
+                        + epoch.parts().size() + " parts"
+                        + (epoch.endsInMillis() > 0
+                                ? ", its hard window ends in " + Setting.text(Duration.ofMillis(epoch.endsInMillis()))
+                                : ""))
+                .orElse("");
+    }
+
+    private Why ofHolds(ThingId thing, Function<ThingId, String> more) {
         Optional<HoldView> found = HoldView.find(holdfast.link(), thing.kind(), thing.space());
         if (found.isEmpty()) {
             return new Why.Unknown(
@@ -98,7 +116,7 @@ public final class Whys {
             return gone(thing, view.ledger(thing.id()));
         }
         Life life = lives.getFirst();
-        String detail = "epoch " + life.epoch() + ", " + detail(life);
+        String detail = "epoch " + life.epoch() + ", " + detail(life) + more.apply(thing);
         if (life.state() != HoldView.State.LIVE) {
             return new Why.Doomed(thing, detail);
         }
@@ -114,11 +132,10 @@ public final class Whys {
     private static String detail(Life life) {
         return switch (life.state()) {
             case LIVE -> "held by " + life.holders().size() + (life.holders().size() == 1 ? " instance" : " instances");
-            case GRACE -> "in its grace, due in " + life.dueInMillis() + " ms: " + life.evidence();
+            case GRACE -> "held by nobody, due in " + life.dueInMillis() + " ms: " + life.evidence();
             case CLOSING ->
                 "being closed, attempt " + life.attempts() + " by " + life.claimer() + ": " + life.evidence();
-            case DEAD_LETTER ->
-                "a dead letter: closing it failed " + life.attempts() + " times; see 'holdfast sessions dead-letters'";
+            case DEAD_LETTER -> "a dead letter: closing it failed " + life.attempts() + " times: " + life.evidence();
         };
     }
 

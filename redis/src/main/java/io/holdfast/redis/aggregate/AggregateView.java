@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A set of aggregates as an observer sees it: without a lease, and without changing anything but what an operator asks for. */
 public final class AggregateView {
@@ -32,7 +33,11 @@ public final class AggregateView {
     }
 
     /** An instance's part of an epoch. */
-    public record Part(String instance, long bytes, long updates, Optional<Instant> lastEvent) {}
+    public record Part(
+            String instance,
+            long bytes,
+            long updates,
+            @Nullable Instant lastEvent) {}
 
     /**
      * An epoch of a key.
@@ -71,7 +76,11 @@ public final class AggregateView {
             } catch (HoldfastException e) {
                 tally = Tally.NONE; // a part that cannot be read is shown by its size
             }
-            parts.add(new Part(named.name(), named.bytes().length, tally.updates(), tally.last()));
+            parts.add(new Part(
+                    named.name(),
+                    named.bytes().length,
+                    tally.updates(),
+                    tally.last().orElse(null)));
         }
         return parts;
     }

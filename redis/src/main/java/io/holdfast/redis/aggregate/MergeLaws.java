@@ -95,21 +95,19 @@ public final class MergeLaws<T> {
             T a = values.apply(random);
             T b = values.apply(random);
             T c = values.apply(random);
-            List<byte[]> before = encoded(a, b, c);
-            same("commutative: merge(a, b) = merge(b, a)", one, merged(a, b), merged(b, a), a, b);
+            List<byte[]> before = encoded(List.of(a, b, c));
+            same("commutative: merge(a, b) = merge(b, a)", one, merged(a, b), merged(b, a), List.of(a, b));
             same(
                     "associative: merge(merge(a, b), c) = merge(a, merge(b, c))",
                     one,
                     merged(merged(a, b), c),
                     merged(a, merged(b, c)),
-                    a,
-                    b,
-                    c);
+                    List.of(a, b, c));
             if (identity != null) {
-                same("identity: merge(a, none) = a", one, merged(a, identity), a, a);
-                same("identity: merge(none, a) = a", one, merged(identity, a), a, a);
+                same("identity: merge(a, none) = a", one, merged(a, identity), a, List.of(a));
+                same("identity: merge(none, a) = a", one, merged(identity, a), a, List.of(a));
             }
-            List<byte[]> after = encoded(a, b, c);
+            List<byte[]> after = encoded(List.of(a, b, c));
             for (int i = 0; i < before.size(); i++) {
                 if (!Arrays.equals(before.get(i), after.get(i))) {
                     throw broken(
@@ -117,13 +115,12 @@ public final class MergeLaws<T> {
                 }
             }
             if (codec != null) {
-                same("codec: decode(encode(a)) = a", one, codec.decode(codec.encode(a)), a, a);
+                same("codec: decode(encode(a)) = a", one, codec.decode(codec.encode(a)), a, List.of(a));
             }
         }
     }
 
-    @SafeVarargs
-    private List<byte[]> encoded(T... given) {
+    private List<byte[]> encoded(List<T> given) {
         List<byte[]> all = new ArrayList<>();
         if (codec != null) {
             for (T value : given) {
@@ -137,10 +134,9 @@ public final class MergeLaws<T> {
         return Partial.merged(merge, first, second);
     }
 
-    @SafeVarargs
-    private void same(String law, long one, T left, T right, T... given) {
+    private void same(String law, long one, T left, T right, List<T> given) {
         if (!equality.same(left, right)) {
-            throw broken(law, one, String.valueOf(left), String.valueOf(right), List.of(given));
+            throw broken(law, one, String.valueOf(left), String.valueOf(right), given);
         }
     }
 
