@@ -2,11 +2,11 @@ package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.filter.FilterFormat;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.retain.Manifest;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -32,12 +32,25 @@ final class Refusal {
             throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
                     + "; the clocks may differ by " + Setting.text(config.clockSkew()));
         }
+        if (now.isAfter(manifest.expiresAt())) {
+            throw refuse("it expired at " + manifest.expiresAt() + ", here it is " + now);
+        }
         if (filter.geometry().bytes() > config.filterBytesMax()) {
             throw refuse(
                     "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());
         }
         if (!FilterFormat.digestText(filter).equals(manifest.digest())) {
             throw refuse("the filter does not match its digest");
+        }
+        if (filter.seed() != manifest.seed()) {
+            throw refuse("the filter was made with another seed");
+        }
+        long missing = manifest.witnesses().stream()
+                .filter(witness -> !filter.mayContain(witness))
+                .count();
+        if (missing > 0) {
+            throw refuse("the filter lacks " + missing + " of "
+                    + manifest.witnesses().size() + " witnesses");
         }
     }
 
