@@ -65,6 +65,11 @@ public final class NodeAgent {
         this.time = time;
     }
 
+    /** Takes what has been left by a process that was killed in the middle of receiving. */
+    public void clean() throws IOException {
+        Incoming.clean(node.state());
+    }
+
     public StorageNode node() {
         return node;
     }
@@ -86,11 +91,22 @@ public final class NodeAgent {
         });
     }
 
+    /** A filter that arrives in parts: into a file, so that it takes no memory before it is whole. */
+    public Incoming incoming(Signed signed) throws IOException {
+        verified(signed);
+        return new Incoming(node.state(), node.config().filterBytesMax() + FilterFormat.OVERHEAD_BYTES);
+    }
+
+    private Manifest verified(Signed signed) {
+        Manifest manifest = Manifest.decode(signed.text());
+        ring.verify(signed, manifest.keyId(), KeyRing.Role.MANAGER, time.instant());
+        return manifest;
+    }
+
     /** Takes a signed manifest and its filter, checks both, and begins to examine. */
     public void retain(Signed signed, InputStream filterBytes) throws IOException {
-        Manifest manifest = Manifest.decode(signed.text());
+        Manifest manifest = verified(signed);
         Instant now = time.instant();
-        ring.verify(signed, manifest.keyId(), KeyRing.Role.MANAGER, now);
         LiveFilter filter = FilterFormat.read(filterBytes, node.config().filterBytesMax());
         synchronized (current) {
             Current known = current.get(manifest.owner());

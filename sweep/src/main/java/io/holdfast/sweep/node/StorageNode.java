@@ -546,6 +546,11 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
+    /** Where what is not yet checked may lie. */
+    Path state() {
+        return state;
+    }
+
     NodeBuilder.Config config() {
         return config;
     }

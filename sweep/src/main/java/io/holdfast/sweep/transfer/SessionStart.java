@@ -13,7 +13,7 @@ import java.util.List;
 public record SessionStart(SessionKey key, OwnerId owner, long seed, Tally.Keys keys, List<NodeToBuild> nodes) {
 
     /** The most nodes of one session. */
-    public static final int NODES_MAX = 200_000;
+    public static final int NODES_MAX = 25_000;
 
     public SessionStart {
         nodes = List.copyOf(nodes);

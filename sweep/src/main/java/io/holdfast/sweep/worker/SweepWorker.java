@@ -10,6 +10,7 @@ import io.holdfast.sweep.retain.Manifest;
 import io.holdfast.sweep.retain.Signed;
 import io.holdfast.sweep.transfer.SessionKey;
 import io.holdfast.sweep.transfer.SessionStart;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -37,7 +38,7 @@ public class SweepWorker {
     /** Sends a filter to its node. */
     @FunctionalInterface
     public interface Delivery {
-        void retain(String address, Signed manifest, LiveFilter filter) throws Exception;
+        void retain(String address, Signed manifest, LiveFilter filter);
     }
 
     private final long incarnation;
@@ -126,8 +127,11 @@ public class SweepWorker {
         sessions.remove(key);
     }
 
-    /** Sends a node its filter, if the manifest is signed and is about exactly this filter. */
-    public void deliver(SessionKey key, NodeId node, String address, Signed signed) throws Exception {
+    /**
+     * Sends a node its filter, if the manifest is signed and is about exactly this filter. Answers what the node said
+     * if it did not take it.
+     */
+    public Optional<HoldfastException> deliver(SessionKey key, NodeId node, String address, Signed signed) {
         BuildSession session = session(key);
         Manifest manifest = Manifest.decode(signed.text());
         ring.verify(signed, manifest.keyId(), KeyRing.Role.MANAGER, time.instant());
@@ -143,6 +147,11 @@ public class SweepWorker {
             throw HoldfastException.misuse(
                     "the manifest is about another filter: " + manifest, "sign what the worker reported");
         }
-        delivery.retain(address, signed, filter);
+        try {
+            delivery.retain(address, signed, filter);
+            return Optional.empty();
+        } catch (HoldfastException e) {
+            return Optional.of(e);
+        }
     }
 }

@@ -365,18 +365,7 @@ final class SimFleet implements AutoCloseable {
 
         @Override
         public Optional<HoldfastException> deliver(SessionKey session, NodeId node, String address, Signed manifest) {
-            return call(() -> {
-                SweepWorker up = worker.up();
-                up.session(session);
-                try {
-                    up.deliver(session, node, address, manifest);
-                    return Optional.empty();
-                } catch (HoldfastException e) {
-                    return Optional.of(e);
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            });
+            return call(() -> worker.up().deliver(session, node, address, manifest));
         }
 
         @Override
