@@ -33,8 +33,8 @@ final class Refusal {
             throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
                     + "; the clocks may differ by " + Setting.text(config.clockSkew()));
         }
-        if (now.isAfter(manifest.expiresAt())) {
-            throw refuse("it expired at " + manifest.expiresAt() + ", here it is " + now);
+        if (now.isAfter(manifest.goodUntil())) {
+            throw refuse("it expired at " + manifest.goodUntil() + ", here it is " + now);
         }
         if (filter.geometry().bytes() > config.filterBytesMax()) {
             throw refuse(

@@ -26,7 +26,7 @@ import java.util.Objects;
  * @param cycle number of the cycle; a node takes none that is not newer than its last
  * @param attempt which attempt at this node within the cycle
  * @param issuedAt when the cycle was released, by the issuer's clock
- * @param expiresAt a node does not take it later than this
+ * @param goodUntil a node does not take it later than this
  * @param cutoff what was created later than this is not in the filter and must not be judged by it
  * @param incarnation the life of the catalogue that the filter was made from
  * @param rows how many rows of the catalogue went into the filter
@@ -43,7 +43,7 @@ public record Manifest(
         long cycle,
         int attempt,
         Instant issuedAt,
-        Instant expiresAt,
+        Instant goodUntil,
         Instant cutoff,
         String incarnation,
         long rows,
@@ -85,7 +85,7 @@ public record Manifest(
                     "name at most " + WITNESSES + " witnesses");
         }
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
-        expiresAt = Instant.ofEpochMilli(expiresAt.toEpochMilli());
+        goodUntil = Instant.ofEpochMilli(goodUntil.toEpochMilli());
         cutoff = Instant.ofEpochMilli(cutoff.toEpochMilli());
     }
 
@@ -128,7 +128,7 @@ public record Manifest(
             out.writeLong(cycle);
             out.writeInt(attempt);
             out.writeLong(issuedAt.toEpochMilli());
-            out.writeLong(expiresAt.toEpochMilli());
+            out.writeLong(goodUntil.toEpochMilli());
             out.writeLong(cutoff.toEpochMilli());
             out.writeUTF(incarnation);
             out.writeLong(rows);

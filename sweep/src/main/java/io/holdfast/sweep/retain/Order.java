@@ -29,7 +29,7 @@ public record Order(
         String digest,
         long count,
         Instant issuedAt,
-        Instant expiresAt,
+        Instant goodUntil,
         String detail,
         String keyId) {
 
@@ -70,13 +70,13 @@ public record Order(
                     "an order to " + kind + " cycle " + cycle + ", " + count + " pieces, digest '" + digest + "'",
                     "name the cycle, the digest and the number that the node reported");
         }
-        if (detail.length() > DETAIL_MAX || !expiresAt.isAfter(issuedAt)) {
+        if (detail.length() > DETAIL_MAX || !goodUntil.isAfter(issuedAt)) {
             throw HoldfastException.misuse(
-                    "an order from " + issuedAt + " to " + expiresAt + " with " + detail.length() + " letters",
+                    "an order from " + issuedAt + " to " + goodUntil + " with " + detail.length() + " letters",
                     "let it expire after it was issued, with at most " + DETAIL_MAX + " letters");
         }
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
-        expiresAt = Instant.ofEpochMilli(expiresAt.toEpochMilli());
+        goodUntil = Instant.ofEpochMilli(goodUntil.toEpochMilli());
     }
 
     /** Throws MISUSE unless it is for this node and on time by the node's clock. */
@@ -84,10 +84,10 @@ public record Order(
         if (!node.equals(here)) {
             throw refuse("it is for node " + node + ", this is " + here);
         }
-        if (issuedAt.isAfter(now.plus(clockSkew)) || now.isAfter(expiresAt)) {
-            throw refuse("it is good from " + issuedAt + " to " + expiresAt + ", here it is " + now);
+        if (issuedAt.isAfter(now.plus(clockSkew)) || now.isAfter(goodUntil)) {
+            throw refuse("it is good from " + issuedAt + " to " + goodUntil + ", here it is " + now);
         }
-        if (kind == Kind.EMPTY && expiresAt.isAfter(issuedAt.plus(EMPTY_VALID_FOR))) {
+        if (kind == Kind.EMPTY && goodUntil.isAfter(issuedAt.plus(EMPTY_VALID_FOR))) {
             throw refuse("a permit is good for an hour at most");
         }
     }
@@ -107,7 +107,7 @@ public record Order(
             out.writeUTF(digest);
             out.writeLong(count);
             out.writeLong(issuedAt.toEpochMilli());
-            out.writeLong(expiresAt.toEpochMilli());
+            out.writeLong(goodUntil.toEpochMilli());
             out.writeUTF(detail);
             out.writeUTF(keyId);
         } catch (IOException e) {
