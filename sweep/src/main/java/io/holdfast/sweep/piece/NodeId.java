@@ -1,4 +1,4 @@
-package io.holdfast.sweep;
+package io.holdfast.sweep.piece;
 
 import io.holdfast.HoldfastException;
 import java.util.regex.Pattern;

@@ -1,4 +1,4 @@
-package io.holdfast.sweep;
+package io.holdfast.sweep.catalogue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -9,25 +9,45 @@ import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 
 /** Threads that live as long as one call: all of a list is done, or the first failure ends it. */
-final class Workers implements AutoCloseable {
+public final class ScanThreads implements AutoCloseable {
 
     private final int count;
-    private final ExecutorService executor;
+    private final @Nullable ExecutorService executor;
 
-    Workers(int count) {
+    private ScanThreads(int count, @Nullable ExecutorService executor) {
         this.count = count;
-        this.executor = Executors.newFixedThreadPool(
-                count, Thread.ofPlatform().daemon().name("holdfast-sweep-", 1).factory());
+        this.executor = executor;
     }
 
-    int count() {
+    public static ScanThreads of(int count) {
+        return new ScanThreads(
+                count,
+                Executors.newFixedThreadPool(
+                        count,
+                        Thread.ofPlatform().daemon().name("holdfast-sweep-", 1).factory()));
+    }
+
+    /** No threads: everything is done by the caller, one after the other, as a test that steps wants it. */
+    public static ScanThreads ofCaller() {
+        return new ScanThreads(1, null);
+    }
+
+    public int count() {
         return count;
     }
 
     /** The results in the order of the tasks. Throws what the first task to fail threw, after all others have ended. */
-    <T> List<T> all(List<? extends Callable<T>> tasks) throws Exception {
+    public <T> List<T> all(List<? extends Callable<T>> tasks) throws Exception {
+        if (executor == null) {
+            List<T> results = new ArrayList<>();
+            for (Callable<T> task : tasks) {
+                results.add(task.call());
+            }
+            return results;
+        }
         CompletionService<T> completed = new ExecutorCompletionService<>(executor);
         List<Future<T>> futures = new ArrayList<>();
         for (Callable<T> task : tasks) {
@@ -64,7 +84,9 @@ final class Workers implements AutoCloseable {
     /** Waits for what still runs. */
     @Override
     public void close() {
-        executor.shutdownNow();
-        executor.close();
+        if (executor != null) {
+            executor.shutdownNow();
+            executor.close();
+        }
     }
 }

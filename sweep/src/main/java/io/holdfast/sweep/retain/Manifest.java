@@ -1,31 +1,41 @@
-package io.holdfast.sweep;
+package io.holdfast.sweep.retain;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.filter.FilterFormat;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
- * What a cycle tells one node along with its filter. It is stored, and will be signed, as exactly the bytes of {@link
+ * What a cycle tells one node along with its filter. It is stored and signed as exactly the bytes of {@link
  * #encode()}.
  *
  * @param owner whose pieces may be touched; no others
  * @param cycle number of the cycle; a node takes none that is not newer than its last
  * @param attempt which attempt at this node within the cycle
  * @param issuedAt when the cycle was released, by the issuer's clock
+ * @param goodUntil a node does not take it later than this
  * @param cutoff what was created later than this is not in the filter and must not be judged by it
  * @param incarnation the life of the catalogue that the filter was made from
  * @param rows how many rows of the catalogue went into the filter
  * @param distinctLeast at least so many different live ids are in it
+ * @param seed of the filter
  * @param digest SHA-256 over the filter's bytes, in hexadecimal digits
+ * @param witnesses fingerprints of live pieces that the filter must answer to, drawn after its builder had committed
+ *     itself to the digest
+ * @param keyId which key signs; empty within one process, where nothing is signed
  */
 public record Manifest(
         OwnerId owner,
@@ -33,15 +43,25 @@ public record Manifest(
         long cycle,
         int attempt,
         Instant issuedAt,
+        Instant goodUntil,
         Instant cutoff,
         String incarnation,
         long rows,
         long distinctLeast,
         int fingerprintVersion,
         int filterVersion,
-        String digest) {
+        long seed,
+        String digest,
+        List<Fingerprint> witnesses,
+        String keyId) {
 
-    private static final String DOMAIN = "holdfast retain 1";
+    /** How many live pieces a filter is tried with. */
+    public static final int WITNESSES = 256;
+
+    /** How long a manifest is good for. */
+    public static final Duration VALID_FOR = Duration.ofHours(24);
+
+    private static final String DOMAIN = "holdfast retain 2";
     private static final int TEXT_MAX = 512;
 
     public Manifest {
@@ -58,11 +78,18 @@ public record Manifest(
                     "a digest '" + digest + "', an incarnation of " + incarnation.length() + " letters",
                     "use SHA-256 and at most " + TEXT_MAX + " letters");
         }
+        witnesses = List.copyOf(witnesses);
+        if (witnesses.size() > WITNESSES || keyId.length() > TEXT_MAX) {
+            throw HoldfastException.misuse(
+                    witnesses.size() + " witnesses, a key id of " + keyId.length() + " letters",
+                    "name at most " + WITNESSES + " witnesses");
+        }
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
+        goodUntil = Instant.ofEpochMilli(goodUntil.toEpochMilli());
         cutoff = Instant.ofEpochMilli(cutoff.toEpochMilli());
     }
 
-    /** The manifest of a filter made by this version of Holdfast. */
+    /** The manifest of a filter made by this version of Holdfast, within this process. */
     public static Manifest of(
             OwnerId owner,
             NodeId node,
@@ -79,13 +106,17 @@ public record Manifest(
                 cycle,
                 1,
                 issuedAt,
+                issuedAt.plus(VALID_FOR),
                 cutoff,
                 incarnation,
                 rows,
                 distinctLeast,
                 Fingerprint.VERSION,
                 LiveFilter.VERSION,
-                FilterFormat.digestText(filter));
+                filter.seed(),
+                FilterFormat.digestText(filter),
+                List.of(),
+                "");
     }
 
     public byte[] encode() {
@@ -97,13 +128,21 @@ public record Manifest(
             out.writeLong(cycle);
             out.writeInt(attempt);
             out.writeLong(issuedAt.toEpochMilli());
+            out.writeLong(goodUntil.toEpochMilli());
             out.writeLong(cutoff.toEpochMilli());
             out.writeUTF(incarnation);
             out.writeLong(rows);
             out.writeLong(distinctLeast);
             out.writeInt(fingerprintVersion);
             out.writeInt(filterVersion);
+            out.writeLong(seed);
             out.writeUTF(digest);
+            out.writeInt(witnesses.size());
+            for (Fingerprint witness : witnesses) {
+                out.writeLong(witness.high());
+                out.writeLong(witness.low());
+            }
+            out.writeUTF(keyId);
         } catch (IOException e) {
             throw new IllegalStateException("writing to memory failed", e);
         }
@@ -123,11 +162,15 @@ public record Manifest(
                     in.readInt(),
                     Instant.ofEpochMilli(in.readLong()),
                     Instant.ofEpochMilli(in.readLong()),
+                    Instant.ofEpochMilli(in.readLong()),
                     in.readUTF(),
                     in.readLong(),
                     in.readLong(),
                     in.readInt(),
                     in.readInt(),
+                    in.readLong(),
+                    in.readUTF(),
+                    witnesses(in),
                     in.readUTF());
             if (in.read() >= 0) {
                 throw new IOException("it goes on after its end");
@@ -137,6 +180,18 @@ public record Manifest(
             throw new HoldfastException(
                     Category.CORRUPT, "not a manifest: " + e.getMessage(), "drop it; nothing is trashed by it", e);
         }
+    }
+
+    private static List<Fingerprint> witnesses(DataInputStream in) throws IOException {
+        int count = in.readInt();
+        if (count < 0 || count > WITNESSES) {
+            throw new IOException(count + " witnesses");
+        }
+        List<Fingerprint> witnesses = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            witnesses.add(new Fingerprint(in.readLong(), in.readLong()));
+        }
+        return witnesses;
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.holdfast.sweep;
+package io.holdfast.sweep.piece;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
