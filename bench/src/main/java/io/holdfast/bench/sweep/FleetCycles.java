@@ -10,6 +10,7 @@ import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.testkit.ChildJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,21 +63,26 @@ final class FleetCycles {
 
     private void measure(ChildJvm manager, List<ChildJvm> workers) {
         int pieces = run.size(50_000_000, 2_000_000);
+        int nodes = run.size(1000, 100);
+        int manyNodes = run.size(12_000, 1000);
         int unary = run.size(100_000, 10_000);
         run.note("a fleet warms up");
-        ask(manager, "cycle 2000000 1000 1");
+        ask(manager, "cycle 2000000 100 1");
         ask(manager, "unary " + unary);
-        run.note(pieces + " pieces on 1000 nodes, manager and " + WORKERS + " workers");
-        double one = rate(manager, pieces, 1000, 1, run.size(3, 2));
+        run.note(pieces + " pieces on " + nodes + " nodes, manager and " + WORKERS + " workers");
+        double cpuBefore = cpuSeconds(manager, workers);
+        int times = run.size(3, 2);
+        double one = rate(manager, pieces, nodes, 1, times);
+        double perCpu = times * (pieces / 1e6) / (cpuSeconds(manager, workers) - cpuBefore);
         double calls = unary / 1e6 / ask(manager, "unary " + unary);
-        double two = rate(manager, pieces, 1000, 2, 1);
+        double two = rate(manager, pieces, nodes, 2, 1);
         double managerHeap = ask(manager, "heap") / 1e6;
         double workerHeap = workers.stream()
                 .mapToDouble(worker -> ask(worker, "heap") / 1e6)
                 .max()
                 .orElse(0);
-        run.note(pieces + " pieces on 12000 nodes");
-        double many = rate(manager, pieces, 12_000, 1, 1);
+        run.note(pieces + " pieces on " + manyNodes + " nodes");
+        double many = rate(manager, pieces, manyNodes, 1, 1);
         double managerHeapMany = ask(manager, "heap") / 1e6;
 
         run.row(Row.reported("fleet: catalogue to signed filters, 1 builder", "M pieces/s", Direction.HIGHER, one)
@@ -88,14 +94,33 @@ final class FleetCycles {
                 one,
                 calls,
                 "unary call"));
+        run.row(Row.reported(
+                "fleet: the same by the CPU time of all three processes", "M pieces/CPU-s", Direction.HIGHER, perCpu));
         run.row(Row.reported("fleet: the same with 2 builders", "M pieces/s", Direction.HIGHER, two));
-        run.row(Row.reported("fleet: the same over 12,000 nodes", "M pieces/s", Direction.HIGHER, many));
-        run.row(Row.reported("fleet: heap of the manager, 1,000 nodes", "MB", Direction.LOWER, managerHeap)
+        run.row(Row.reported("fleet: the same over " + manyNodes + " nodes", "M pieces/s", Direction.HIGHER, many));
+        run.row(Row.reported("fleet: heap of the manager, " + nodes + " nodes", "MB", Direction.LOWER, managerHeap)
                 .goal(HEAP_MOST_MB));
-        run.row(Row.reported("fleet: heap of the manager, 12,000 nodes", "MB", Direction.LOWER, managerHeapMany)
+        run.row(Row.reported(
+                        "fleet: heap of the manager, " + manyNodes + " nodes", "MB", Direction.LOWER, managerHeapMany)
                 .goal(HEAP_MOST_MB));
-        run.row(Row.reported("fleet: heap of a worker, 1,000 nodes", "MB", Direction.LOWER, workerHeap)
+        run.row(Row.reported("fleet: heap of a worker, " + nodes + " nodes", "MB", Direction.LOWER, workerHeap)
                 .goal(HEAP_MOST_MB));
+    }
+
+    private static double cpuSeconds(ChildJvm manager, List<ChildJvm> workers) {
+        double sum = cpuSeconds(manager);
+        for (ChildJvm worker : workers) {
+            sum += cpuSeconds(worker);
+        }
+        return sum;
+    }
+
+    private static double cpuSeconds(ChildJvm child) {
+        return ProcessHandle.of(child.pid())
+                        .flatMap(process -> process.info().totalCpuDuration())
+                        .orElse(Duration.ZERO)
+                        .toNanos()
+                / 1e9;
     }
 
     private static double rate(ChildJvm manager, int pieces, int nodes, int builders, int times) {
