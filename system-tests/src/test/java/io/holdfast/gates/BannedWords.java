@@ -34,7 +34,8 @@ final class BannedWords {
             boolean sweep = type.getPackageName().startsWith("io.holdfast.sweep")
                     || type.getPackageName().startsWith("io.holdfast.app.sweep")
                     || type.isAssignableTo("io.holdfast.sweep.catalogue.Catalogue");
-            if (!isPublic(type)) {
+            boolean generated = type.getPackageName().equals("io.holdfast.sweep.proto"); // by gRPC, with its words
+            if (!isPublic(type) || generated) {
                 continue;
             }
             check(type.getPackageName(), sweep, type.getPackageName(), findings);
