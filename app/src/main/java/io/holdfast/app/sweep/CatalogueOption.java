@@ -3,6 +3,13 @@ package io.holdfast.app.sweep;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.HoldfastException;
+import io.holdfast.app.cli.RedisOption;
+import io.holdfast.app.wiring.GraphCatalogue;
+import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.graph.Addressing;
+import io.holdfast.redis.graph.GraphSettings;
+import io.holdfast.redis.graph.ValueGraph;
+import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.catalogue.IdForm;
@@ -11,18 +18,20 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code --catalogue} and what belongs to it. */
 public final class CatalogueOption {
 
     private static final int RANGES = 4;
+    private static final String GRAPH = "graph:";
 
     @Option(
             names = "--catalogue",
             paramLabel = "WHERE",
             required = true,
-            description = "A catalogue file (CSV or binary), or a JDBC URL.")
+            description = "A catalogue file (CSV or binary), a JDBC URL, or graph:NAME for a value graph on --redis.")
     private String where = "";
 
     @Option(
@@ -46,7 +55,11 @@ public final class CatalogueOption {
             description = "For a JDBC URL: a SELECT of a text that changes when the database is restored.")
     private @Nullable String incarnation;
 
+    @Mixin
+    private RedisOption redis = new RedisOption();
+
     private @Nullable HikariDataSource pool;
+    private @Nullable Holdfast holdfast;
 
     /** Uses the catalogue, and closes what is behind it. */
     interface Use<T> {
@@ -61,10 +74,36 @@ public final class CatalogueOption {
             if (opened != null) {
                 opened.close();
             }
+            Holdfast client = holdfast;
+            if (client != null) {
+                client.close();
+            }
         }
     }
 
+    private Catalogue openGraph(String name) {
+        Addressing addressing;
+        try (RedisLink link = redis.link()) {
+            addressing = ValueGraph.existing(link, name)
+                    .orElseThrow(() -> new HoldfastException(
+                            HoldfastException.Category.GONE,
+                            "there is no graph " + name,
+                            "check the name and --redis",
+                            null));
+        }
+        Holdfast client = Holdfast.builder()
+                .uri(redis.uri())
+                .passive()
+                .set(GraphSettings.ADDRESSING, addressing)
+                .open();
+        holdfast = client;
+        return GraphCatalogue.of(client.graph(name));
+    }
+
     private Catalogue open() throws IOException {
+        if (where.startsWith(GRAPH)) {
+            return openGraph(where.substring(GRAPH.length()));
+        }
         if (!where.startsWith("jdbc:")) {
             Path file = Path.of(where);
             if (!Files.isRegularFile(file)) {

@@ -143,6 +143,11 @@ class OperatorCommandsIT {
             holdfast.graph("docs").root("main").set(writer.put(leaf));
             assertThat(run(why)).isEqualTo(ExitCode.OK);
             assertThat(out).contains("is alive: on node n1 since", "held by value:docs/", "held by root:docs/main");
+            assertThat(run("sweep", "plan", "--catalogue", "graph:docs", "--nodes", n1.toString()))
+                    .isEqualTo(ExitCode.OK);
+            assertThat(out).contains("cycle 1 of docs");
+            assertThat(run("sweep", "plan", "--catalogue", "graph:none", "--nodes", n1.toString()))
+                    .isEqualTo(ExitCode.NOT_FOUND);
         }
     }
 
