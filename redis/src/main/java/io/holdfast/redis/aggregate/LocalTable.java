@@ -76,7 +76,7 @@ final class LocalTable<T> {
             partial.usedNanos = now;
             stay(partial);
             if (batch != null && !partial.queued && !partial.hastened && !partial.sending) {
-                enqueue(partial);
+                enqueue(partial, now);
             }
             makeRoom();
             return batch;
@@ -134,6 +134,10 @@ final class LocalTable<T> {
             }
         }
         hurry.run();
+    }
+
+    private boolean isCrowded() {
+        return partials.size() - leavingCount > rules.tablePerShard() / 2;
     }
 
     private void leave(Partial<T> partial) {
@@ -223,6 +227,11 @@ final class LocalTable<T> {
                 Partial<T> partial = queue.remove();
                 if (partial.queued && !partial.hastened) {
                     partial.queued = false;
+                    if (isCrowded() && partial.usedNanos == partial.dirtySinceNanos && !partial.leaving) {
+                        // Used once since the last publish, and its place is wanted: one publish instead of two.
+                        partial.leaving = true;
+                        leavingCount++;
+                    }
                     put(partial, now, shipment);
                 }
             }
@@ -273,7 +282,7 @@ final class LocalTable<T> {
                 partial.sending = false;
                 if (answers.isEmpty()) {
                     figures.unanswered.increment();
-                    enqueue(partial);
+                    enqueue(partial, time.nanoTime());
                     continue;
                 }
                 Answer answer = answers.get(i);
@@ -292,7 +301,7 @@ final class LocalTable<T> {
                 if (answer instanceof Answer.Otherwise || answer instanceof Answer.Seen) {
                     hasten(partial); // what is refused so will not be refused again
                 } else {
-                    enqueue(partial);
+                    enqueue(partial, time.nanoTime());
                 }
             }
             room.signalAll();
@@ -318,9 +327,9 @@ final class LocalTable<T> {
         }
     }
 
-    private void enqueue(Partial<T> partial) {
+    private void enqueue(Partial<T> partial, long now) {
         if (!partial.queued && !partial.hastened) {
-            partial.dirtySinceNanos = time.nanoTime();
+            partial.dirtySinceNanos = now;
             partial.queued = true;
             queue.add(partial);
         }

@@ -325,8 +325,7 @@ class AggregatesIT {
         stage.pass(Stage.SOFT.plusSeconds(5));
         assertThat(stored("marks") + stored("ids")).isEqualTo(3);
         stage.pass(Duration.ofSeconds(200));
-        assertThat(stored("marks") + stored("ids") + stored("forget") + stored("ends"))
-                .isZero();
+        assertThat(stored("marks") + stored("ids") + stored("ends")).isZero();
         assertThat(stage.rows()).hasSize(2);
     }
 

@@ -21,8 +21,8 @@ final class SimulatedInstance {
     static final int SHARDS = 2;
     static final Duration LEASE = Duration.ofSeconds(9);
     static final Duration CLAIM = Duration.ofSeconds(6);
-    static final Duration SOFT = Duration.ofSeconds(15);
-    static final Duration HARD = Duration.ofSeconds(40);
+    static final Duration SOFT = Duration.ofSeconds(10);
+    static final Duration HARD = Duration.ofSeconds(30);
 
     final int number;
     private final RedisLink link;
