@@ -23,7 +23,7 @@ public final class HoldfastSettings {
     /** How many threads run all background duties of one client. */
     public static final Setting<Integer> DUTY_THREADS = Setting.integer("duties.threads", 2, 1, 64);
 
-    static final List<Setting<?>> ALL = Stream.of(
+    public static final List<Setting<?>> ALL = Stream.of(
                     List.of(
                             INSTANCE,
                             DUTY_THREADS,
@@ -31,6 +31,7 @@ public final class HoldfastSettings {
                             LinkSettings.TIMEOUT,
                             LinkSettings.CONNECT_TIMEOUT,
                             LinkSettings.CONNECTIONS,
+                            LinkSettings.WAIT_REPLICAS,
                             RedisLedger.CAPACITY),
                     GraphSettings.ALL,
                     SessionSettings.ALL,

@@ -7,10 +7,13 @@ import io.holdfast.Settings;
 import io.holdfast.Time;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.ScanObserver;
+import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.node.EmptyPermit;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -115,7 +118,7 @@ public final class Sweep {
         if (nodes.isEmpty()) {
             throw HoldfastException.misuse("a sweep without nodes", "name at least one storage node");
         }
-        try (Workers workers = new Workers(scanners())) {
+        try (ScanThreads threads = ScanThreads.of(scanners())) {
             Map<String, Duration> took = new HashMap<>();
             long began = time.nanoTime();
             Map<NodeId, String> unfit = unfit();
@@ -126,12 +129,12 @@ public final class Sweep {
             String incarnation;
             try (Catalogue.Snapshot snapshot = catalogue.open()) {
                 incarnation = snapshot.incarnation();
-                marked = mark(snapshot, fit, workers);
+                marked = mark(snapshot, fit, threads);
                 settleAlarms(snapshot, fit);
             }
             long scanned = time.nanoTime();
             took.put("scan", Duration.ofNanos(scanned - began));
-            SweepReport report = examine(marked, incarnation, fit, unfit, workers, took);
+            SweepReport report = examine(marked, incarnation, fit, unfit, threads, took);
             return new SweepPlan(this, report);
         } catch (HoldfastException e) {
             throw e;
@@ -147,7 +150,7 @@ public final class Sweep {
         }
     }
 
-    private Mark.Result mark(Catalogue.Snapshot snapshot, List<StorageNode> fit, Workers workers) throws Exception {
+    private Mark.Result mark(Catalogue.Snapshot snapshot, List<StorageNode> fit, ScanThreads threads) throws Exception {
         Map<NodeId, Integer> idBytes = new TreeMap<>();
         fit.forEach(node -> idBytes.put(node.id(), node.idBytes()));
         return new Mark(
@@ -158,7 +161,7 @@ public final class Sweep {
                         seeds.getAsLong(),
                         settings.get(SweepSettings.FILTER_MEMORY),
                         settings.get(SweepSettings.BUFFER_MEMORY),
-                        workers,
+                        threads,
                         observers,
                         progress)
                 .run();
@@ -200,7 +203,7 @@ public final class Sweep {
             String incarnation,
             List<StorageNode> fit,
             Map<NodeId, String> unfit,
-            Workers workers,
+            ScanThreads threads,
             Map<String, Duration> took)
             throws Exception {
         long began = time.nanoTime();
@@ -220,7 +223,7 @@ public final class Sweep {
                 unfit,
                 "",
                 took);
-        SweepReport report = onEach(empty, fit, workers, SweepProgress.Phase.EXAMINE, (node, walked) -> {
+        SweepReport report = onEach(empty, fit, threads, SweepProgress.Phase.EXAMINE, (node, walked) -> {
             Mark.Marked mine = marked.filters().get(node.id());
             if (mine == null) {
                 throw new IllegalStateException("no filter was made for " + node.id());
@@ -249,7 +252,11 @@ public final class Sweep {
 
     /** Does something on several nodes side by side; a node that fails is reported and does not stop the others. */
     SweepReport onEach(
-            SweepReport base, Collection<StorageNode> some, Workers workers, SweepProgress.Phase phase, OnNode action)
+            SweepReport base,
+            Collection<StorageNode> some,
+            ScanThreads threads,
+            SweepProgress.Phase phase,
+            OnNode action)
             throws Exception {
         Map<NodeId, String> failures = new ConcurrentSkipListMap<>(base.failures());
         Map<NodeId, NodeReport> reports = new ConcurrentSkipListMap<>();
@@ -270,7 +277,7 @@ public final class Sweep {
                 }
             });
         }
-        workers.all(tasks);
+        threads.all(tasks);
         return new SweepReport(
                 base.owner(),
                 base.cycle(),

@@ -2,10 +2,12 @@ package io.holdfast.sweep;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.node.Approval;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.node.Verdict;
+import io.holdfast.sweep.piece.NodeId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -63,8 +65,8 @@ public final class SweepPlan {
         long began = sweep.time().nanoTime();
         List<StorageNode> nodes = new ArrayList<>();
         report.nodes().forEach(node -> nodes.add(sweep.node(node.node())));
-        try (Workers workers = new Workers(sweep.scanners())) {
-            SweepReport done = sweep.onEach(report, nodes, workers, SweepProgress.Phase.TRASH, (node, walked) -> {
+        try (ScanThreads threads = ScanThreads.of(sweep.scanners())) {
+            SweepReport done = sweep.onEach(report, nodes, threads, SweepProgress.Phase.TRASH, (node, walked) -> {
                 Optional<Approval> approval = approvals.stream()
                         .filter(given -> given.node().equals(node.id()))
                         .findFirst();

@@ -1,6 +1,8 @@
 package io.holdfast.sweep;
 
 import io.holdfast.sweep.node.NodeReport;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

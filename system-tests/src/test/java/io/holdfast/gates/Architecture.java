@@ -34,9 +34,6 @@ final class Architecture {
     private static final String EMBEDDED = "io.holdfast.embedded..";
     private static final String APP = "io.holdfast.app..";
 
-    /** Has both the words of the sweep (OwnerId, NodeId, PieceId) and its entry, so it and its parts know each other. */
-    private static final String SWEEP_ENTRY = "io.holdfast.sweep";
-
     private static final String TESTKIT = "io.holdfast.testkit..";
 
     private Architecture() {}
@@ -131,9 +128,7 @@ final class Architecture {
             @Override
             public SliceIdentifier getIdentifierOf(JavaClass type) {
                 String name = type.getPackageName();
-                return name.startsWith(CORE) && !name.equals(SWEEP_ENTRY)
-                        ? SliceIdentifier.of(name)
-                        : SliceIdentifier.ignore();
+                return name.startsWith(CORE) ? SliceIdentifier.of(name) : SliceIdentifier.ignore();
             }
 
             @Override

@@ -32,7 +32,8 @@ final class BannedWords {
         List<String> findings = new ArrayList<>();
         for (JavaClass type : classes) {
             boolean sweep = type.getPackageName().startsWith("io.holdfast.sweep")
-                    || type.getPackageName().startsWith("io.holdfast.app.sweep");
+                    || type.getPackageName().startsWith("io.holdfast.app.sweep")
+                    || type.isAssignableTo("io.holdfast.sweep.catalogue.Catalogue");
             if (!isPublic(type)) {
                 continue;
             }

@@ -3,7 +3,6 @@ package io.holdfast.app.aggregates;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
-import io.holdfast.ThingId;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
@@ -260,53 +259,6 @@ public final class AggregatesCommand extends CommandGroup {
                     .row("quiet", stats.quiet());
             return Answer.ok().field("set", view.set().name()).table("figures", table);
         }
-    }
-
-    /** What {@code holdfast why aggregate:SET/KEY} says: who keeps it open and until when, or why it is gone. */
-    public static Answer why(Holdfast holdfast, ThingId aggregate) {
-        AggregateView view = look(holdfast, aggregate.space());
-        List<Epoch> epochs = view.show(aggregate.id());
-        Answer answer =
-                Answer.ok().field("thing", aggregate.toString()).field("state", epochs.isEmpty() ? "gone" : "alive");
-        for (Epoch epoch : epochs) {
-            answer.line(sentence(aggregate, epoch));
-            epoch.life()
-                    .holders()
-                    .forEach(holder -> answer.line("  held by " + holder.name() + ", whose lease runs for another "
-                            + time(holder.leaseMillis())));
-            if (isOpen(epoch.life())) {
-                answer.line("  its hard window ends in " + time(epoch.endsInMillis()));
-            }
-        }
-        if (!epochs.isEmpty()) {
-            return answer.field("epochs", epochs);
-        }
-        return view.ledger(aggregate.id())
-                .find(aggregate)
-                .map(gone -> answer.line(aggregate + " is gone: "
-                                + gone.reason().name().toLowerCase(Locale.ROOT) + " at " + gone.at() + " by "
-                                + gone.by() + ", " + gone.evidence())
-                        .field("record", gone))
-                .orElseThrow(() -> new HoldfastException(
-                        Category.GONE,
-                        "nothing is known of " + aggregate + ": it never was, or its record made way for newer ones"));
-    }
-
-    private static String sentence(ThingId aggregate, Epoch epoch) {
-        Life life = epoch.life();
-        String name = aggregate + " epoch " + life.epoch();
-        String what = epoch.updates() + " updates in " + epoch.parts().size() + " parts";
-        return switch (life.state()) {
-            case LIVE -> name + " is alive: " + life.holders().size() + " holders, " + what;
-            case GRACE ->
-                name + " is alive for the rest of its soft window, due in " + time(life.dueInMillis()) + ", " + what
-                        + ": " + life.evidence();
-            case CLOSING ->
-                name + " is on its way to the sink, attempt " + life.attempts() + " by " + life.claimer() + ", " + what
-                        + ": " + life.evidence();
-            case DEAD_LETTER ->
-                name + " could not be flushed in " + life.attempts() + " attempts, " + what + ": " + life.evidence();
-        };
     }
 
     private static boolean isOpen(Life life) {

@@ -69,6 +69,11 @@ public final class Answer {
         return cause;
     }
 
+    /** The lines for people. */
+    public List<String> text() {
+        return List.copyOf(lines);
+    }
+
     List<String> lines() {
         return lines;
     }

@@ -54,7 +54,7 @@ public final class Console {
     }
 
     /** For tests: someone is looking, and sees the progress at once. */
-    static Console terminal(PrintWriter out, PrintWriter err) {
+    public static Console terminal(PrintWriter out, PrintWriter err) {
         return new Console(out, err, true, true, DEFAULT_WIDTH, Duration.ZERO);
     }
 

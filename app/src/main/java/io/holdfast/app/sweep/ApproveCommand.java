@@ -5,11 +5,15 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.manager.Orders;
 import io.holdfast.sweep.node.Approval;
+import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Order;
+import io.holdfast.sweep.rpc.RemoteNode;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -28,6 +32,7 @@ import picocli.CommandLine.Parameters;
         },
         footer = {
             "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --nodes /srv/n1",
+            "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --fleet fleet --key ann.key",
         })
 public final class ApproveCommand extends CliCommand {
 
@@ -50,9 +55,17 @@ public final class ApproveCommand extends CliCommand {
     @Mixin
     private NodesOption nodes = new NodesOption();
 
+    @Mixin
+    private final FleetOption fleet = new FleetOption();
+
     @Override
     protected Answer run(Console console) throws Exception {
         OwnerId of = new OwnerId(owner);
+        if (fleet.isGiven()) {
+            try (fleet) {
+                return approveFleet(of);
+            }
+        }
         Table table = Table.of("node", "trashed", "bytes", "detail");
         boolean refused = false;
         try (OpenNodes open = nodes.open()) {
@@ -62,6 +75,31 @@ public final class ApproveCommand extends CliCommand {
                 NodeReport report = node.trash(of, cycle, Optional.of(approval), StorageNode.Progress.NONE);
                 refused |= report.trashed() == 0 && report.wouldTrash() > 0;
                 table.row(node.id().name(), report.trashed(), report.trashedBytes(), report.detail());
+            }
+        }
+        return (refused ? Answer.finding() : Answer.ok()).table("nodes", table);
+    }
+
+    private Answer approveFleet(OwnerId of) throws Exception {
+        Orders orders = fleet.orders();
+        Table table = Table.of("node", "toTrash", "detail");
+        boolean refused = false;
+        Map<String, RemoteNode> nodes = new LinkedHashMap<>();
+        fleet.nodes().forEach(node -> nodes.put(node.id().name(), node));
+        for (Map.Entry<String, Long> entry : approved.entrySet()) {
+            RemoteNode node = nodes.get(entry.getKey());
+            if (node == null) {
+                throw HoldfastException.misuse(
+                        "node " + entry.getKey() + " is not in the fleet file", "name one of " + nodes.keySet());
+            }
+            try {
+                String digest = node.progress(of, cycle).digest();
+                NodeAgent.Carried carried = node.carry(
+                        orders.order(Order.Kind.APPROVE, of, node.id(), cycle, digest, entry.getValue(), operator));
+                table.row(node.id().name(), carried.count(), carried.detail());
+            } catch (HoldfastException e) {
+                refused = true;
+                table.row(node.id().name(), 0, e.getMessage());
             }
         }
         return (refused ? Answer.finding() : Answer.ok()).table("nodes", table);

@@ -1,5 +1,6 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.HoldfastException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,11 +14,13 @@ public final class NodesOption {
             names = "--nodes",
             paramLabel = "FOLDER",
             split = ",",
-            required = true,
             description = "The folders of the storage nodes, separated by commas.")
     private List<Path> nodes = new ArrayList<>();
 
     OpenNodes open() throws IOException {
+        if (nodes.isEmpty()) {
+            throw HoldfastException.misuse("no nodes are named", "give --nodes FOLDER,FOLDER, or --fleet FILE");
+        }
         return OpenNodes.of(nodes);
     }
 }

@@ -2,9 +2,9 @@ package io.holdfast.app.sweep;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
-import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.node.NodeBuilder;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.NodeId;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,11 +1,16 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.manager.Orders;
+import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Order;
+import io.holdfast.sweep.rpc.RemoteNode;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -20,6 +25,7 @@ import picocli.CommandLine.Parameters;
         },
         footer = {
             "  holdfast sweep restore 7 --owner photos --nodes /srv/n1,/srv/n2",
+            "  holdfast sweep restore 7 --owner photos --fleet fleet --key ann.key",
         })
 public final class RestoreCommand extends CliCommand {
 
@@ -32,9 +38,17 @@ public final class RestoreCommand extends CliCommand {
     @Mixin
     private NodesOption nodes = new NodesOption();
 
+    @Mixin
+    private final FleetOption fleet = new FleetOption();
+
     @Override
     protected Answer run(Console console) throws Exception {
         OwnerId of = new OwnerId(owner);
+        if (fleet.isGiven()) {
+            try (fleet) {
+                return restoreFleet(of);
+            }
+        }
         Table table = Table.of("node", "restored", "keptLive");
         try (OpenNodes open = nodes.open()) {
             for (StorageNode node : open.all()) {
@@ -43,5 +57,23 @@ public final class RestoreCommand extends CliCommand {
             }
         }
         return Answer.ok().table("nodes", table);
+    }
+
+    /** All nodes are asked, also after one of them failed: undoing is urgent. */
+    private Answer restoreFleet(OwnerId of) throws Exception {
+        Orders orders = fleet.orders();
+        Table table = Table.of("node", "restored", "detail");
+        boolean failed = false;
+        for (RemoteNode node : fleet.nodes()) {
+            try {
+                NodeAgent.Carried carried =
+                        node.carry(orders.order(Order.Kind.RESTORE, of, node.id(), cycle, "", 0, "operator"));
+                table.row(node.id().name(), carried.count(), carried.detail());
+            } catch (HoldfastException e) {
+                failed = true;
+                table.row(node.id().name(), 0, e.getMessage());
+            }
+        }
+        return (failed ? Answer.finding() : Answer.ok()).table("nodes", table);
     }
 }

@@ -1,12 +1,16 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.sweep.Sweep;
 import io.holdfast.sweep.SweepReport;
+import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.node.StorageNode;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -16,11 +20,15 @@ import picocli.CommandLine.Option;
         name = "run",
         description = {
             "Plan a cycle and trash what the nodes are ready to trash. The first cycle of a node is a dry run.",
+            "With --fleet, workers build the filters and nodes are other processes; --listen lets workers register.",
             "What was trashed can be restored until the trash is emptied, which --empty does for what is old enough.",
         },
         footer = {
             "  holdfast sweep run --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
             "  holdfast sweep run --catalogue pieces.csv --nodes /srv/n1 --empty --json",
+            "  holdfast sweep run --catalogue pieces.csv --fleet fleet --key manager.key --log /var/lib/holdfast",
+            "  holdfast sweep run --catalogue pieces.csv --fleet fleet --key m.key --log redis://localhost --listen"
+                    + " 10.0.0.1:7000 --stay",
         })
 public final class RunCommand extends CliCommand {
 
@@ -33,8 +41,47 @@ public final class RunCommand extends CliCommand {
     @Option(names = "--empty", description = "Afterwards delete for good what has been in the trash long enough.")
     private boolean empty;
 
+    @Mixin
+    private final FleetOption fleet = new FleetOption();
+
+    @Option(
+            names = "--log",
+            paramLabel = "WHERE",
+            order = 72,
+            description = "For a fleet: where cycles are numbered, a folder or a Redis URI shared by all managers.")
+    private @Nullable String log;
+
+    @Option(
+            names = "--listen",
+            paramLabel = "HOST:PORT",
+            order = 73,
+            description = "For a fleet: where workers register and 'sweep status --manager' looks.")
+    private @Nullable String listen;
+
+    @Option(
+            names = "--stay",
+            order = 74,
+            description = "For a fleet: run a cycle every sweep.manager.interval; needs --listen.")
+    private boolean stay;
+
+    private Answer runFleet(Console console) throws Exception {
+        String where = log;
+        if (where == null || (stay && listen == null)) {
+            throw HoldfastException.misuse(
+                    where == null ? "a fleet without --log" : "--stay without --listen",
+                    "give --log FOLDER, and --listen HOST:PORT with --stay");
+        }
+        Duration every = stay ? Settings.ofProcess().get(ManagerSettings.INTERVAL) : null;
+        try (fleet) {
+            return catalogue.use(known -> new FleetRun(fleet, known, console, where).run(listen, every, empty));
+        }
+    }
+
     @Override
     protected Answer run(Console console) throws Exception {
+        if (fleet.isGiven()) {
+            return runFleet(console);
+        }
         try (OpenNodes open = nodes.open();
                 CycleBars bars = new CycleBars(console, open.all().size())) {
             for (StorageNode node : open.all()) {

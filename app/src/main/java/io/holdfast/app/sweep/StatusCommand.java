@@ -6,8 +6,11 @@ import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /** How the nodes stand. */
 @Command(
@@ -18,14 +21,36 @@ import picocli.CommandLine.Mixin;
         },
         footer = {
             "  holdfast sweep status --nodes /srv/n1,/srv/n2",
+            "  holdfast sweep status --manager 10.0.0.1:7000 --watch",
         })
 public final class StatusCommand extends CliCommand {
+
+    private static final Duration WATCH_EVERY = Duration.ofSeconds(1);
 
     @Mixin
     private NodesOption nodes = new NodesOption();
 
+    @Mixin
+    private final FleetOption fleet = new FleetOption();
+
+    @Option(names = "--manager", paramLabel = "HOST:PORT", description = "A fleet's manager, instead of nodes.")
+    private @Nullable String manager;
+
+    @Option(names = "--watch", description = "With --manager: show it again and again, until stopped.")
+    private boolean watch;
+
     @Override
     protected Answer run(Console console) throws Exception {
+        String of = manager;
+        if (of != null) {
+            try (fleet) {
+                while (watch) {
+                    console.say(FleetLines.screen(fleet.peers().status(of)));
+                    Thread.sleep(WATCH_EVERY);
+                }
+                return FleetLines.answer(fleet.peers().status(of));
+            }
+        }
         Table cycles = Table.of("node", "owner", "lastCycle", "underWay", "verdict", "wouldTrash", "alarms");
         Table trash = Table.of("node", "owner", "cycle", "since", "emptiesAt", "restored");
         Table alarms = Table.of("node", "owner", "cycle", "piece", "readAt");

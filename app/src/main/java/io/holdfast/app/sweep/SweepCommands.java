@@ -14,10 +14,15 @@ import picocli.CommandLine.Command;
             StatusCommand.class,
             RestoreCommand.class,
             LossesCommand.class,
+            AlarmsCommand.class,
+            WorkerCommand.class,
+            NodeCommand.class,
+            KeysCommands.class,
         },
         footer = {
             "  holdfast sweep plan --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
             "  holdfast sweep run --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
             "  holdfast sweep restore 7 --owner photos --nodes /srv/n1,/srv/n2",
+            "  holdfast sweep run --catalogue pieces.csv --fleet fleet --key manager.key --log /var/lib/holdfast",
         })
 public final class SweepCommands extends CommandGroup {}

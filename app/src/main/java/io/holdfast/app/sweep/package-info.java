@@ -1,4 +1,4 @@
-/** {@code holdfast sweep}: cycles over catalogues and storage nodes on this machine. */
+/** {@code holdfast sweep}: cycles over catalogues and storage nodes, on this machine or a fleet. */
 @NullMarked
 package io.holdfast.app.sweep;
 

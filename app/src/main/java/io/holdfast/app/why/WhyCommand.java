@@ -5,20 +5,16 @@ import io.holdfast.Reclaimed;
 import io.holdfast.Setting;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
-import io.holdfast.app.aggregates.AggregatesCommand;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
-import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.PieceWhy;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
-import io.holdfast.redis.graph.GraphInspection;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
-import io.holdfast.redis.graph.ValueId;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import java.nio.file.Path;
@@ -55,7 +51,8 @@ public final class WhyCommand extends CliCommand {
 
     @Parameters(
             paramLabel = "KIND:ID",
-            description = "value:GRAPH/ID, root:GRAPH/NAME, session:SET/ID, aggregate:SET/KEY or piece:NODE/ID.")
+            description = "value:GRAPH/ID, root:GRAPH/NAME, lease:GRAPH/HOLDER, graph:NAME/INCARNATION, session:SET/ID,"
+                    + " aggregate:SET/KEY or piece:NODE/ID.")
     private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
 
     @Mixin
@@ -73,92 +70,75 @@ public final class WhyCommand extends CliCommand {
 
     @Override
     protected Answer run(Console console) throws Exception {
-        return switch (thing.kind()) {
-            case VALUE, ROOT -> answer(ofGraph(console));
-            case SESSION -> {
-                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
-                    yield SessionsCommand.why(holdfast, thing);
-                }
-            }
-            case AGGREGATE -> {
-                try (Holdfast holdfast = Holdfast.builder().uri(redis.uri()).open()) {
-                    yield AggregatesCommand.why(holdfast, thing);
-                }
-            }
-            case PIECE ->
-                PieceWhy.answer(
-                        thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
-            case LEASE, GRAPH ->
-                throw HoldfastException.misuse(
-                        "why does not know things of kind " + thing.kind().word(),
-                        "ask for a value, a root, a session, an aggregate or a piece");
-        };
-    }
-
-    private Why ofGraph(Console console) {
+        if (thing.kind() == ThingId.Kind.PIECE) {
+            return PieceWhy.answer(
+                    thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
+        }
         Optional<Addressing> addressing;
         try (RedisLink link = redis.link()) {
             addressing = ValueGraph.existing(link, thing.space());
-            if (addressing.isEmpty()) {
-                return ValueGraph.whyGone(link, thing);
-            }
         }
         try (Holdfast holdfast = Holdfast.builder()
                         .uri(redis.uri())
-                        .set(GraphSettings.ADDRESSING, addressing.get())
+                        .passive()
+                        .set(GraphSettings.ADDRESSING, addressing.orElse(GraphSettings.ADDRESSING.defaultValue()))
                         .open();
                 Progress progress = console.progress("walking", 1)) {
-            GraphInspection graph = holdfast.graph(thing.space()).inspect();
-            if (thing.kind() == ThingId.Kind.ROOT) {
-                return graph.whyRoot(thing.id());
-            }
             long[] shown = {0};
-            return graph.why(ValueId.parse(thing.id()), (phase, done, total) -> {
-                progress.total(total);
-                progress.step(done - shown[0]);
-                shown[0] = done;
-            });
+            return answer(new Whys(holdfast)
+                    .progress((phase, done, total) -> {
+                        progress.total(total);
+                        progress.step(done - shown[0]);
+                        shown[0] = done;
+                    })
+                    .ask(thing));
         }
     }
 
     /** The same form for every kind of thing. */
-    static Answer answer(Why why) {
+    public static Answer answer(Why why) {
         Answer answer = why instanceof Why.Unknown unknown
                 ? Answer.failed(new HoldfastException(
                         HoldfastException.Category.GONE, unknown.thing() + ": " + unknown.detail()))
                 : Answer.ok();
         answer.field("thing", why.thing().toString());
-        switch (why) {
-            case Why.Alive alive -> {
-                answer.line(why.thing() + " is alive: " + alive.detail());
-                alive.chain().forEach(holder -> answer.line("  held by " + holder.name() + until(holder)));
+        lines(why).forEach(answer::line);
+        return switch (why) {
+            case Why.Alive alive ->
                 answer.field("state", "alive")
                         .field("detail", alive.detail())
                         .field(
                                 "chain",
                                 alive.chain().stream().map(WhyCommand::json).toList());
+            case Why.Doomed doomed -> answer.field("state", "doomed").field("detail", doomed.detail());
+            case Why.Gone gone ->
+                answer.field("state", "gone")
+                        .field("reason", gone.record().reason())
+                        .field("evidence", gone.record().evidence())
+                        .field("at", gone.record().at())
+                        .field("by", gone.record().by().toString());
+            case Why.Unknown unknown -> answer.field("state", "unknown").field("detail", unknown.detail());
+        };
+    }
+
+    /** The answer for people. */
+    public static List<String> lines(Why why) {
+        List<String> lines = new ArrayList<>();
+        switch (why) {
+            case Why.Alive alive -> {
+                lines.add(why.thing() + " is alive: " + alive.detail());
+                alive.chain().forEach(holder -> lines.add("  held by " + holder.name() + until(holder)));
             }
-            case Why.Doomed doomed ->
-                answer.line(why.thing() + " is doomed: " + doomed.detail())
-                        .field("state", "doomed")
-                        .field("detail", doomed.detail());
+            case Why.Doomed doomed -> lines.add(why.thing() + " is doomed: " + doomed.detail());
             case Why.Gone gone -> {
                 Reclaimed record = gone.record();
-                answer.line(why.thing() + " is gone: " + record.reason().name().toLowerCase(Locale.ROOT) + ", "
-                                + record.evidence())
-                        .line("  at " + record.at() + " by " + record.by())
-                        .field("state", "gone")
-                        .field("reason", record.reason())
-                        .field("evidence", record.evidence())
-                        .field("at", record.at())
-                        .field("by", record.by().toString());
+                lines.add(why.thing() + " is gone: " + record.reason().name().toLowerCase(Locale.ROOT) + ", "
+                        + record.evidence());
+                lines.add("  at " + record.at() + " by " + record.by());
             }
-            case Why.Unknown unknown ->
-                answer.line(why.thing() + " is unknown: " + unknown.detail())
-                        .field("state", "unknown")
-                        .field("detail", unknown.detail());
+            case Why.Unknown unknown -> lines.add(why.thing() + " is unknown: " + unknown.detail());
         }
-        return answer;
+        return lines;
     }
 
     private static String until(Why.Holder holder) {
@@ -167,9 +147,14 @@ public final class WhyCommand extends CliCommand {
         }
         Instant deadline = holder.deadline().get();
         Duration left = Duration.between(Instant.now(), deadline);
-        return left.isNegative()
-                ? ", which lapsed at " + deadline
-                : ", lapses in " + Setting.text(Duration.ofSeconds(left.toSeconds())) + " unless renewed";
+        return left.isNegative() ? ", which lapsed at " + deadline : ", lapses in " + shortly(left) + " unless renewed";
+    }
+
+    private static String shortly(Duration left) {
+        return Setting.text(
+                left.compareTo(Duration.ofSeconds(10)) < 0
+                        ? Duration.ofMillis(left.toMillis())
+                        : Duration.ofSeconds(left.toSeconds()));
     }
 
     private static Map<String, @Nullable Object> json(Why.Holder holder) {

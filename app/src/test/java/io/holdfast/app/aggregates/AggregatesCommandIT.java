@@ -103,7 +103,8 @@ class AggregatesCommandIT {
         out.getBuffer().setLength(0);
         assertThat(run("why", "aggregate:visits/a b", "--redis", uri)).isEqualTo(ExitCode.OK);
         assertThat(out.toString())
-                .contains("is alive: 1 holders, 1 updates in 1 parts")
+                .contains("is alive: epoch ")
+                .contains("held by 1 instance, 1 updates in 1 parts")
                 .contains("held by web-1#")
                 .contains("its hard window ends in ");
         JsonObject why = json("why", "aggregate:visits/a b", "--redis", uri, "--json");
@@ -120,7 +121,7 @@ class AggregatesCommandIT {
     private void whenItIsGone(String uri) {
         out.getBuffer().setLength(0);
         assertThat(run("why", "aggregate:visits/a b", "--redis", uri)).isEqualTo(ExitCode.OK);
-        assertThat(out.toString()).contains("is gone: flushed at", "closed by an operator", "1 updates in 1 parts");
+        assertThat(out.toString()).contains("is gone: flushed, ", "closed by an operator", "1 updates in 1 parts");
         assertThat(run("why", "aggregate:visits/never", "--redis", uri)).isEqualTo(ExitCode.NOT_FOUND);
         assertThat(run("aggregates", "close", "visits", "a b", "--redis", uri)).isEqualTo(ExitCode.NOT_FOUND);
     }

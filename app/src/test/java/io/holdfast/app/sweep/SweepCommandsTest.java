@@ -6,14 +6,14 @@ import io.holdfast.app.HoldfastCommands;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.catalogue.CsvFile;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.catalogue.IdForm;
 import io.holdfast.sweep.node.FilePieceStore;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -21,6 +21,12 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -122,6 +128,45 @@ class SweepCommandsTest {
         assertThat(run("why", "piece:n1/abc", "--nodes", node)).isEqualTo(ExitCode.USAGE);
         assertThat(run("sweep", "plan", "--catalogue", "jdbc:h2:mem:x", "--nodes", node))
                 .isEqualTo(ExitCode.USAGE);
+    }
+
+    @Test
+    void aTableOfADatabaseIsACatalogue() throws SQLException {
+        String url = "jdbc:h2:mem:pieces;DB_CLOSE_DELAY=-1";
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            statement.execute("create table pieces (node varchar(64), id binary(32), created timestamp)");
+            try (PreparedStatement insert = connection.prepareStatement("insert into pieces values (?, ?, ?)")) {
+                for (PieceId id : live) {
+                    insert.setString(1, "n1");
+                    insert.setBytes(2, id.bytes());
+                    insert.setTimestamp(3, Timestamp.from(Instant.now()));
+                    insert.executeUpdate();
+                }
+            }
+        }
+        String query = "select node, id, created from pieces";
+        assertThat(run("sweep", "plan", "--catalogue", url, "--query", query, "--owner", "photos", "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out).contains("cycle 1 of photos: 60 live pieces", "65 examined");
+        assertThat(run("sweep", "run", "--catalogue", url, "--query", query, "--owner", "photos", "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out).contains("cycle 2 of photos: 60 live pieces", " trashed");
+        assertThat(run("sweep", "plan", "--catalogue", url, "--query", "select 1", "--nodes", node))
+                .isNotEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void aTerminalSeesABarForEachPhaseAndAFileNone() {
+        StringWriter screen = new StringWriter();
+        String[] plan = {"sweep", "plan", "--catalogue", catalogue.toString(), "--nodes", node.toString()};
+        Console watched = Console.terminal(new PrintWriter(new StringWriter()), new PrintWriter(screen));
+        assertThat(new Cli(new HoldfastCommands(), watched).run(plan)).isEqualTo(ExitCode.OK);
+        assertThat(screen.toString()).contains("scan", "examine", "100%", "\r");
+        StringWriter file = new StringWriter();
+        Console unwatched = Console.of(new PrintWriter(new StringWriter()), new PrintWriter(file));
+        assertThat(new Cli(new HoldfastCommands(), unwatched).run(plan)).isEqualTo(ExitCode.OK);
+        assertThat(file.toString()).doesNotContain("%");
     }
 
     private static Object[] with(Object[] args, Object last) {

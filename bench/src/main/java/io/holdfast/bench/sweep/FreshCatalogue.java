@@ -1,9 +1,9 @@
 package io.holdfast.bench.sweep;
 
 import io.holdfast.Time;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
 import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Map;

@@ -11,6 +11,7 @@ import io.holdfast.redis.link.RedisLink.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -112,8 +113,7 @@ final class GatheringTest {
                 callers.submit(() -> gathering.call(call("first")).get().text(0));
         await().until(() -> sent.get() == 1);
         Outcome late = gathering.call(call("late"));
-        HoldfastException failure = late.failure();
-        assertThat(failure).isNotNull();
+        HoldfastException failure = Objects.requireNonNull(late.failure());
         assertThat(failure.category()).isEqualTo(Category.RETRY);
         assertThat(failure).hasMessageContaining("no connection became free within 50 ms");
         stalled.countDown();
@@ -154,8 +154,7 @@ final class GatheringTest {
         int thrown = 0;
         for (Future<Outcome> other : others) {
             try {
-                HoldfastException failure = other.get().failure();
-                assertThat(failure).isNotNull();
+                HoldfastException failure = Objects.requireNonNull(other.get().failure());
                 assertThat(failure.category()).isEqualTo(Category.RETRY);
             } catch (ExecutionException e) {
                 assertThat(e).hasRootCauseMessage("broken");

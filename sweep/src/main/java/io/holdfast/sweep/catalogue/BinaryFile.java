@@ -1,9 +1,9 @@
 package io.holdfast.sweep.catalogue;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
 import io.holdfast.sweep.filter.Fingerprint;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

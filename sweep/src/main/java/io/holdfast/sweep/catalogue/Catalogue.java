@@ -1,11 +1,12 @@
 package io.holdfast.sweep.catalogue;
 
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Knows every live piece of one owner. What it does not name in a scan that ended well is garbage, so a catalogue must
@@ -36,6 +37,15 @@ public interface Catalogue {
 
         /** Hands over every piece of a range, then returns. The ranges together hand over every piece. */
         void scan(int range, PieceSink sink) throws Exception;
+
+        /** Hands over the pieces of a range that lie on some nodes; for reading those once more. */
+        default void scan(int range, Set<NodeId> nodes, PieceSink sink) throws Exception {
+            scan(range, (node, id, created) -> {
+                if (nodes.contains(node)) {
+                    sink.piece(node, id, created);
+                }
+            });
+        }
 
         /** How many pieces each node has, if that is cheaper to tell than to scan; exact, or not at all. */
         default Optional<Map<NodeId, Long>> counts() throws Exception {

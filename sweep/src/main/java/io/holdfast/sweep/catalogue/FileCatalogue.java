@@ -2,8 +2,8 @@ package io.holdfast.sweep.catalogue;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;

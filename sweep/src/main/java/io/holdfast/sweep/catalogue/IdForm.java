@@ -2,9 +2,9 @@ package io.holdfast.sweep.catalogue;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.Base32;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.filter.Fingerprint;
+import io.holdfast.sweep.piece.Base32;
+import io.holdfast.sweep.piece.PieceId;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;

@@ -1,15 +1,16 @@
 package io.holdfast.sweep.catalogue;
 
 import io.holdfast.Time;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** A catalogue in memory: for tests, examples, and sets of ids that a program has at hand. A snapshot is a copy. */
@@ -72,6 +73,13 @@ public final class InMemoryCatalogue implements Catalogue {
                 for (Map.Entry<PieceId, Long> piece : copies.get(range).entrySet()) {
                     sink.piece(nodes.get(range), piece.getKey().bytes(), piece.getValue());
                 }
+            }
+        }
+
+        @Override
+        public void scan(int range, Set<NodeId> wanted, PieceSink sink) throws Exception {
+            if (range < nodes.size() && wanted.contains(nodes.get(range))) {
+                scan(range, sink);
             }
         }
 

@@ -2,8 +2,8 @@ package io.holdfast.sweep.catalogue;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.catalogue.JdbcCatalogue.NodeNames;
+import io.holdfast.sweep.piece.NodeId;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

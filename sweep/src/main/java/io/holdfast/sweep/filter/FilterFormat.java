@@ -35,6 +35,9 @@ public final class FilterFormat {
 
     public static final int DIGEST_BYTES = 32;
 
+    /** What the bytes have beside the words. */
+    public static final int OVERHEAD_BYTES = 24 + DIGEST_BYTES;
+
     private static final int MAGIC = 'H' | 'F' << 8 | 'L' << 16 | 'F' << 24;
     private static final int HEADER_BYTES = 24;
     private static final int CHUNK_WORDS = 8 * 1024;

@@ -1,7 +1,7 @@
 package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.piece.NodeId;
 
 /**
  * An operator's word that one node may trash what it reported. It names exactly what was reported, so it cannot be used

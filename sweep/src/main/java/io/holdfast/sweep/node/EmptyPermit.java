@@ -1,7 +1,7 @@
 package io.holdfast.sweep.node;
 
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.time.Duration;
 import java.time.Instant;
 

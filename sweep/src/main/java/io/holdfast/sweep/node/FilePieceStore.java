@@ -3,9 +3,9 @@ package io.holdfast.sweep.node;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
-import io.holdfast.sweep.Base32;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.Base32;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -57,6 +57,7 @@ public final class FilePieceStore implements PieceStore {
     static final int STRIPES = 1024;
 
     private static final int FOLDERS = 1024;
+    private static final int COPY_BYTES = 16 * 1024;
     private static final Pattern CYCLE = Pattern.compile("[0-9a-f]{16}");
 
     /** When a change is made to reach the disk. */
@@ -69,6 +70,7 @@ public final class FilePieceStore implements PieceStore {
 
     private final Path root;
     private final int idBytes;
+    private final long pieceMax;
     private final Time time;
     private final StateFiles files;
     private final NodeStep.Watch watch;
@@ -76,9 +78,10 @@ public final class FilePieceStore implements PieceStore {
     private final ConcurrentHashMap<OwnerId, String> ownerFolders = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Path, Boolean> folders = new ConcurrentHashMap<>();
 
-    FilePieceStore(Path root, int idBytes, Time time, StateFiles files) throws IOException {
+    FilePieceStore(Path root, int idBytes, long pieceMax, Time time, StateFiles files) throws IOException {
         this.root = root.toAbsolutePath().normalize();
         this.idBytes = idBytes;
+        this.pieceMax = pieceMax;
         this.time = time;
         this.files = files;
         this.watch = files.watch();
@@ -132,7 +135,7 @@ public final class FilePieceStore implements PieceStore {
     private void writeTemp(Path temp, InputStream bytes) throws IOException {
         try (FileChannel channel = FileChannel.open(temp, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
             OutputStream out = Channels.newOutputStream(channel);
-            bytes.transferTo(out);
+            copy(bytes, out);
             watch.reached(NodeStep.PUT_TEMP_WRITTEN);
             Files.setLastModifiedTime(temp, FileTime.from(time.instant()));
             if (files.sync() == Sync.DURABLE) {
@@ -140,6 +143,19 @@ public final class FilePieceStore implements PieceStore {
             }
         }
         watch.reached(NodeStep.PUT_TEMP_SYNCED);
+    }
+
+    private void copy(InputStream bytes, OutputStream out) throws IOException {
+        byte[] chunk = new byte[COPY_BYTES];
+        long copied = 0;
+        for (int read = bytes.read(chunk); read >= 0; read = bytes.read(chunk)) {
+            copied += read;
+            if (copied > pieceMax) {
+                throw HoldfastException.misuse(
+                        "a piece of more than " + pieceMax + " bytes", "cut it up, or set sweep.node.piece-max higher");
+            }
+            out.write(chunk, 0, read);
+        }
     }
 
     private Put place(OwnerId owner, String name, Path temp) throws IOException {

@@ -6,7 +6,7 @@ import io.holdfast.Ledger;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
-import io.holdfast.sweep.NodeId;
+import io.holdfast.sweep.piece.NodeId;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -106,7 +106,9 @@ public final class NodeBuilder {
             Ledger records = ledger == null
                     ? new FileLedger(root.resolve("ledger"), settings.get(NodeSettings.LEDGER_RECORDS))
                     : ledger;
-            PieceStore pieces = store == null ? new FilePieceStore(root, idBytes, time, files) : store;
+            PieceStore pieces = store == null
+                    ? new FilePieceStore(root, idBytes, settings.get(NodeSettings.PIECE_MAX), time, files)
+                    : store;
             return new StorageNode(id, state, pieces, config, records, lock, files, time);
         } catch (IOException | RuntimeException e) {
             lock.acquiredBy().close();

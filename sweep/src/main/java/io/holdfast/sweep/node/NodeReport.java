@@ -1,8 +1,8 @@
 package io.holdfast.sweep.node;
 
 import io.holdfast.ReclaimSummary;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.Map;

@@ -32,12 +32,15 @@ public final class NodeSettings {
     public static final Setting<Long> FILTER_MAX =
             Setting.bytes("sweep.node.filter-max", 2L << 30, 1L << 20, 15L << 30);
 
+    /** The largest piece that a put may bring. */
+    public static final Setting<Long> PIECE_MAX = Setting.bytes("sweep.node.piece-max", 4L << 30, 1L << 10, 1L << 40);
+
     /** How many reclaim records a node keeps. */
     public static final Setting<Integer> LEDGER_RECORDS =
             Setting.integer("sweep.node.ledger-records", 1_000_000, 1_000, 100_000_000);
 
-    public static final List<Setting<?>> ALL =
-            List.of(SPARE_WINDOW, TRASH_KEEP, BRAKE, CLOCK_SKEW, WALK_LIMIT, ID_BYTES, FILTER_MAX, LEDGER_RECORDS);
+    public static final List<Setting<?>> ALL = List.of(
+            SPARE_WINDOW, TRASH_KEEP, BRAKE, CLOCK_SKEW, WALK_LIMIT, ID_BYTES, FILTER_MAX, PIECE_MAX, LEDGER_RECORDS);
 
     private NodeSettings() {}
 }

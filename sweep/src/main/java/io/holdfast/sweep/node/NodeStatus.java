@@ -1,8 +1,8 @@
 package io.holdfast.sweep.node;
 
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +20,13 @@ public record NodeStatus(NodeId node, List<OfOwner> owners) {
             OwnerId owner, long lastCycle, Optional<UnderWay> underWay, List<TrashOfCycle> trash, List<Alarm> alarms) {}
 
     public record UnderWay(
-            long cycle, String digest, Verdict verdict, long examined, long wouldTrash, boolean released) {}
+            long cycle,
+            String digest,
+            Verdict verdict,
+            long examined,
+            long wouldTrash,
+            long wouldTrashBytes,
+            boolean released) {}
 
     /** @param emptiesAt the earliest time at which it may be emptied */
     public record TrashOfCycle(long cycle, Instant since, Instant emptiesAt, boolean restored) {}

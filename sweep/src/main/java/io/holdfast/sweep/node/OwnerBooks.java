@@ -2,9 +2,9 @@ package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.filter.Fingerprint;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.zip.CRC32C;
@@ -119,6 +120,10 @@ final class OwnerBooks {
                 .filter(past -> !past.approved())
                 .mapToLong(Past::trashed)
                 .sum();
+    }
+
+    Optional<Past> past(long cycle) {
+        return history.stream().filter(past -> past.cycle() == cycle).findFirst();
     }
 
     void note(Past past) {

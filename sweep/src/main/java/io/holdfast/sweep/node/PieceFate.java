@@ -1,7 +1,7 @@
 package io.holdfast.sweep.node;
 
 import io.holdfast.Reclaimed;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.util.Optional;
 
 /**

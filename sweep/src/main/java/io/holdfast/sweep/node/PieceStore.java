@@ -1,7 +1,7 @@
 package io.holdfast.sweep.node;
 
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Instant;

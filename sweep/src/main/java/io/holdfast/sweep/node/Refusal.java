@@ -1,12 +1,13 @@
 package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.filter.FilterFormat;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.retain.Manifest;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -15,7 +16,7 @@ final class Refusal {
 
     private Refusal() {}
 
-    /** Throws MISUSE unless the manifest is for this node, new, on time, and of exactly this filter. */
+    /** Throws MISUSE unless the manifest is for this node, new and on time, CORRUPT unless it is of exactly this filter. */
     static void check(
             Manifest manifest, LiveFilter filter, NodeId node, long lastCycle, Instant now, NodeBuilder.Config config) {
         if (!manifest.node().equals(node)) {
@@ -32,17 +33,39 @@ final class Refusal {
             throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
                     + "; the clocks may differ by " + Setting.text(config.clockSkew()));
         }
+        if (now.isAfter(manifest.goodUntil())) {
+            throw refuse("it expired at " + manifest.goodUntil() + ", here it is " + now);
+        }
         if (filter.geometry().bytes() > config.filterBytesMax()) {
             throw refuse(
                     "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());
         }
         if (!FilterFormat.digestText(filter).equals(manifest.digest())) {
-            throw refuse("the filter does not match its digest");
+            throw lie("the filter does not match its digest");
+        }
+        if (filter.seed() != manifest.seed()) {
+            throw lie("the filter was made with another seed");
+        }
+        long missing = manifest.witnesses().stream()
+                .filter(witness -> !filter.mayContain(witness))
+                .count();
+        if (missing > 0) {
+            throw lie("the filter lacks " + missing + " of "
+                    + manifest.witnesses().size() + " witnesses");
         }
     }
 
     private static HoldfastException refuse(String why) {
         return HoldfastException.misuse("the node refuses the manifest: " + why, "issue a new cycle for this node");
+    }
+
+    /** The manifest is in order and the filter is not what it says: whoever built it is broken, or lies. */
+    private static HoldfastException lie(String why) {
+        return new HoldfastException(
+                Category.CORRUPT,
+                "the node refuses the filter: " + why,
+                "nothing was trashed; find out what is wrong with its builder",
+                null);
     }
 
     static String detail(Verdict verdict, long garbage, long missing, NodeBuilder.Config config) {

@@ -2,10 +2,10 @@ package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.OwnerId;
 import io.holdfast.sweep.filter.FilterFormat;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -40,7 +40,7 @@ record RetainFile(
         boolean approved) {
 
     private static final int MAGIC = 0x48465246;
-    private static final int HEAD_MAX = 8 * 1024;
+    private static final int HEAD_MAX = 16 * 1024;
 
     RetainFile release(boolean byApproval) {
         return new RetainFile(

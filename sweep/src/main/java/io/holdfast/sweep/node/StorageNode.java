@@ -7,12 +7,12 @@ import io.holdfast.Ledger;
 import io.holdfast.Reclaimed;
 import io.holdfast.ThingId;
 import io.holdfast.Time;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.node.OwnerBooks.TrashHit;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
@@ -513,14 +513,7 @@ public final class StorageNode implements AutoCloseable {
     public NodeStatus status() throws IOException {
         List<NodeStatus.OfOwner> owners = new ArrayList<>();
         for (OwnerId owner : store.owners()) {
-            Optional<NodeStatus.UnderWay> underWay = stored(owner)
-                    .map(retain -> new NodeStatus.UnderWay(
-                            retain.manifest().cycle(),
-                            retain.digestText(),
-                            retain.verdict(),
-                            retain.examined(),
-                            retain.wouldTrash(),
-                            retain.released()));
+            Optional<NodeStatus.UnderWay> underWay = underWay(owner);
             OwnerBooks mine = books(owner);
             synchronized (mine) {
                 List<NodeStatus.TrashOfCycle> trash = new ArrayList<>();
@@ -530,6 +523,36 @@ public final class StorageNode implements AutoCloseable {
             }
         }
         return new NodeStatus(id, owners);
+    }
+
+    /** The cycle that was examined and is not finished. */
+    Optional<NodeStatus.UnderWay> underWay(OwnerId owner) throws IOException {
+        return stored(owner)
+                .map(retain -> new NodeStatus.UnderWay(
+                        retain.manifest().cycle(),
+                        retain.digestText(),
+                        retain.verdict(),
+                        retain.examined(),
+                        retain.wouldTrash(),
+                        retain.wouldTrashBytes(),
+                        retain.released()));
+    }
+
+    /** What the books still know of a cycle that was carried out. */
+    Optional<OwnerBooks.Past> past(OwnerId owner, long cycle) throws IOException {
+        OwnerBooks mine = books(owner);
+        synchronized (mine) {
+            return mine.past(cycle);
+        }
+    }
+
+    /** Where what is not yet checked may lie. */
+    Path state() {
+        return state;
+    }
+
+    NodeBuilder.Config config() {
+        return config;
     }
 
     /** Until when a piece of the given age is spared though no catalogue knows it. */

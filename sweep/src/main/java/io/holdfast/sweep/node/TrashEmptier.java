@@ -2,8 +2,8 @@ package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.time.Duration;

@@ -2,8 +2,8 @@ package io.holdfast.sweep.catalogue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;

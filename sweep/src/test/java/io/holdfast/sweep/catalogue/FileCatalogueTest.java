@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.testkit.Seeds;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.sweep.Base32;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.Base32;
+import io.holdfast.sweep.piece.PieceId;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

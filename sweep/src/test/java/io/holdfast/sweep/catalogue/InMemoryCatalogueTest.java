@@ -3,9 +3,9 @@ package io.holdfast.sweep.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.ManualTime;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;

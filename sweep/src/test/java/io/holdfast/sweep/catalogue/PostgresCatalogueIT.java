@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -1,13 +1,13 @@
 package io.holdfast.sweep.node;
 
 import io.holdfast.ManualTime;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.OwnerId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Path;

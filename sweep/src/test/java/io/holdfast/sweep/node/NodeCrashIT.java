@@ -3,16 +3,18 @@ package io.holdfast.sweep.node;
 import static io.holdfast.sweep.node.Fleet.PHOTOS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.testkit.ChildJvm;
 import io.holdfast.testkit.KillPoint;
 import io.holdfast.testkit.Seeds;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -20,6 +22,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -27,15 +32,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * kill -9 of a storage node at each point of put, trash, restore and empty. After each, another process opens the node
- * and finds: every piece that was acknowledged or is live, whole; nothing half there; nothing at two places; and the
- * interrupted work can be done to its end.
+ * kill -9 of storage nodes at each point of put, trash, restore and empty. One process serves several nodes, each of
+ * which stands still when it reaches its own point; when all stand, the process is killed. So each kill leaves several
+ * nodes behind, every one exactly as a kill at its point leaves it, at the price of one JVM. After it, another process
+ * opens each node and finds: every piece that was acknowledged or is live, whole; nothing half there; nothing at two
+ * places; and the interrupted work can be done to its end.
  */
 class NodeCrashIT {
 
     private static final List<PieceId> LIVE = Fleet.ids(1, 24);
     private static final List<PieceId> GARBAGE = Fleet.ids(2, 8);
     private static final List<PieceId> NEW = Fleet.ids(3, 3);
+    private static final int NODES_A_PROCESS = 10;
 
     enum Work {
         PUT,
@@ -59,52 +67,66 @@ class NodeCrashIT {
         Set<String> reached = new HashSet<>();
         points.values().forEach(census -> reached.addAll(census.counts().keySet()));
         assertThat(reached).as("every named step is killed at").hasSize(NodeStep.values().length);
-        Path archive = archiveOfClasses();
-        Seeds.of(200).twoAtATime().run((seed, random) -> {
-            Work work = Work.values()[(int) (seed % Work.values().length)];
-            kill(
-                    folder.resolve("seed-" + seed),
-                    archive,
-                    work,
-                    draw(Objects.requireNonNull(points.get(work)), seed, random));
+        Seeds.of(200 / NODES_A_PROCESS).run((seed, random) -> {
+            List<Doomed> doomed = new ArrayList<>();
+            for (int i = 0; i < NODES_A_PROCESS; i++) {
+                long number = seed * NODES_A_PROCESS + i;
+                Work work = Work.values()[(int) (number % Work.values().length)];
+                Path path = folder.resolve("node-" + number);
+                KillPoint.Census census = Objects.requireNonNull(points.get(work));
+                doomed.add(draw(path, work, prepare(path, work), census, number, random));
+            }
+            kill(doomed);
         });
     }
 
-    /** The children load the same few classes over and over: an archive of them halves the time of the test. */
-    private Path archiveOfClasses() throws IOException {
-        Path archive = folder.resolve("classes.jsa");
-        Path path = folder.resolve("archive");
-        try (ChildJvm child = ChildJvm.of(Child.class)
-                .arguments(path, Work.TRASH, prepare(path, Work.TRASH).toEpochMilli())
-                .options("-XX:ArchiveClassesAtExit=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
-                .launch()) {
-            child.awaitExit();
+    /** A node, its work, and the point at which it stands still: its name, and how often it is reached until then. */
+    private record Doomed(Path path, Work work, Instant now, String point, int nth) {
+
+        List<Object> arguments() {
+            return List.of(path, work, now.toEpochMilli(), point, nth);
         }
-        return archive;
+
+        @Override
+        public String toString() {
+            return work + ", killed at " + point + ", time " + nth;
+        }
     }
 
     /** Each named point alike, whichever time it is reached. */
-    private static KillPoint draw(KillPoint.Census census, long seed, RandomGenerator random) {
+    private static Doomed draw(
+            Path path, Work work, Instant now, KillPoint.Census census, long number, RandomGenerator random) {
         List<String> names = List.copyOf(census.counts().keySet());
-        String name = names.get((int) (seed / Work.values().length % names.size()));
-        return KillPoint.at(name, 1 + random.nextInt(census.counts().getOrDefault(name, 1)));
+        String name = names.get((int) (number / Work.values().length % names.size()));
+        return new Doomed(
+                path, work, now, name, 1 + random.nextInt(census.counts().getOrDefault(name, 1)));
     }
 
-    private static void kill(Path path, Path archive, Work work, KillPoint point) throws Exception {
-        Instant now = prepare(path, work);
-        Set<PieceId> acknowledged = new HashSet<>(LIVE);
-        try (ChildJvm child = ChildJvm.of(Child.class)
-                .arguments(path, work, now.toEpochMilli())
-                .killAt(point)
-                .options("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
-                .launch()) {
+    private static void kill(List<Doomed> doomed) throws Exception {
+        List<Set<PieceId>> acknowledged = new ArrayList<>();
+        List<Object> arguments = new ArrayList<>();
+        for (Doomed node : doomed) {
+            acknowledged.add(new HashSet<>(LIVE));
+            arguments.addAll(node.arguments());
+        }
+        try (ChildJvm child =
+                ChildJvm.of(Child.class).arguments(arguments.toArray()).launch()) {
             for (String line = child.readLine(); line != null; line = child.readLine()) {
-                acknowledged.add(PieceId.parse(line, 16));
+                String[] parts = line.split(" ", 2);
+                acknowledged.get(Integer.parseInt(parts[0])).add(PieceId.parse(parts[1], 16));
             }
             child.awaitKilled();
         }
+        for (int i = 0; i < doomed.size(); i++) {
+            checkAndFinish(doomed.get(i), acknowledged.get(i));
+        }
+    }
+
+    private static void checkAndFinish(Doomed doomed, Set<PieceId> acknowledged) throws IOException {
+        Path path = doomed.path();
+        Work work = doomed.work();
         try (Fleet fleet = new Fleet(path)) {
-            fleet.time.setWall(now);
+            fleet.time.setWall(doomed.now());
             StorageNode node =
                     fleet.add(fleet.builder("n1").set(NodeSettings.BRAKE, 100).open());
             verify(path, node, acknowledged);
@@ -119,7 +141,7 @@ class NodeCrashIT {
                 assertThat(files(path.resolve("n1/trash"))).isEmpty();
             }
         } catch (AssertionError e) {
-            throw new AssertionError(work + ", " + point + ": " + e.getMessage(), e);
+            throw new AssertionError(doomed + ": " + e.getMessage(), e);
         }
     }
 
@@ -207,11 +229,58 @@ class NodeCrashIT {
         }
     }
 
-    /** The process that is killed. */
+    /** The process that is killed: a thread a node. */
     static final class Child {
-        public static void main(String[] args) throws IOException {
-            Instant now = Instant.ofEpochMilli(Long.parseLong(args[2]));
-            work(Path.of(args[0]), Work.valueOf(args[1]), now, KillPoint.ofThisJvm(), ChildJvm::say);
+
+        private static final int ARGUMENTS_EACH = 5;
+
+        public static void main(String[] args) throws Exception {
+            int nodes = args.length / ARGUMENTS_EACH;
+            CountDownLatch standing = new CountDownLatch(nodes);
+            for (int i = 0; i < nodes; i++) {
+                int number = i;
+                String[] mine = Arrays.copyOfRange(args, i * ARGUMENTS_EACH, (i + 1) * ARGUMENTS_EACH);
+                Thread.ofPlatform().start(() -> {
+                    try {
+                        Instant now = Instant.ofEpochMilli(Long.parseLong(mine[2]));
+                        Consumer<String> points = new StandStill(mine[3], Integer.parseInt(mine[4]), standing);
+                        work(Path.of(mine[0]), Work.valueOf(mine[1]), now, points, id -> say(number, id));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+            }
+            if (standing.await(30, TimeUnit.SECONDS)) {
+                KillPoint.at("all stand", 1).accept("all stand");
+            }
+            Runtime.getRuntime().halt(1);
+        }
+
+        private static synchronized void say(int number, String id) {
+            ChildJvm.say(number + " " + id);
+        }
+    }
+
+    /** Never returns from the nth visit of its point. */
+    private static final class StandStill implements Consumer<String> {
+        private final String point;
+        private final CountDownLatch standing;
+        private int left;
+
+        StandStill(String point, int nth, CountDownLatch standing) {
+            this.point = point;
+            this.left = nth;
+            this.standing = standing;
+        }
+
+        @Override
+        public void accept(String reached) {
+            if (reached.equals(point) && --left == 0) {
+                standing.countDown();
+                while (true) {
+                    LockSupport.park();
+                }
+            }
         }
     }
 }

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.sweep.Manifest;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -53,6 +53,20 @@ class StorageNodeTest {
     @AfterEach
     void close() throws IOException {
         fleet.close();
+    }
+
+    @Test
+    void aPieceBeyondTheLimitIsRefusedAndLeavesNothing() throws IOException {
+        StorageNode small = fleet.add(
+                fleet.builder("small").set(NodeSettings.PIECE_MAX, 1024L).open());
+        PieceId id = LIVE.getFirst();
+        assertThat(small.put(PHOTOS, id, new ByteArrayInputStream(new byte[1024])))
+                .isEqualTo(PieceStore.Put.STORED);
+        PieceId other = LIVE.getLast();
+        assertThatThrownBy(() -> small.put(PHOTOS, other, new ByteArrayInputStream(new byte[1025])))
+                .hasMessageContaining("1024 bytes");
+        assertThat(Fleet.live(small, PHOTOS)).containsExactly(id);
+        assertThat(fleet.path("small").resolve("temp")).isEmptyDirectory();
     }
 
     @Test
@@ -443,10 +457,10 @@ class StorageNodeTest {
     @ParameterizedTest
     @ValueSource(strings = {"../../etc", "..", "/etc/passwd", "a/b", "", "ü", "a\0b"})
     void hostileNamesAreRefused(String name) {
-        assertThatThrownBy(() -> new io.holdfast.sweep.OwnerId(name.equals("..") ? "../" : name))
+        assertThatThrownBy(() -> new io.holdfast.sweep.piece.OwnerId(name.equals("..") ? "../" : name))
                 .isInstanceOf(HoldfastException.class);
         assertThatThrownBy(() -> PieceId.parse(name, 16)).isInstanceOf(HoldfastException.class);
-        assertThat(new io.holdfast.sweep.OwnerId("..").folder()).matches("[a-z2-7]{26}");
+        assertThat(new io.holdfast.sweep.piece.OwnerId("..").folder()).matches("[a-z2-7]{26}");
     }
 
     @Test
@@ -502,7 +516,11 @@ class StorageNodeTest {
     void walkKeepsToItsLimit() throws IOException {
         LiveFilter filter = Fleet.filter(LIVE, 1);
         PieceStore store = new FilePieceStore(
-                fleet.path("n1"), 16, fleet.time, new StateFiles(FilePieceStore.Sync.NONE, NodeStep.Watch.NONE));
+                fleet.path("n1"),
+                16,
+                1L << 30,
+                fleet.time,
+                new StateFiles(FilePieceStore.Sync.NONE, NodeStep.Watch.NONE));
         RetainWalk walk = RetainWalk.examine(
                 store,
                 fleet.manifest(node.id(), PHOTOS, 1, LIVE, filter),

@@ -1,0 +1,104 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Settings;
+import io.holdfast.Time;
+import io.holdfast.redis.link.LinkSettings;
+import io.holdfast.redis.link.RedisLink;
+import io.holdfast.sweep.manager.CycleStore;
+import io.holdfast.sweep.manager.FileCycleStore;
+import io.holdfast.sweep.manager.Orders;
+import io.holdfast.sweep.retain.SigningKey;
+import io.holdfast.sweep.rpc.Peers;
+import io.holdfast.sweep.rpc.RemoteNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code --fleet} and what belongs to it: nodes and workers that are other processes. */
+public final class FleetOption implements AutoCloseable {
+
+    @Option(
+            names = "--fleet",
+            paramLabel = "FILE",
+            order = 70,
+            description = "Instead of --nodes: a file with lines 'node NAME HOST:PORT' and 'worker HOST:PORT'.")
+    private @Nullable Path file;
+
+    @Option(
+            names = "--key",
+            paramLabel = "FILE",
+            order = 71,
+            description = "For a fleet: the signing key (holdfast sweep keys new).")
+    private @Nullable Path key;
+
+    @Mixin
+    private TlsOption tls = new TlsOption();
+
+    private @Nullable Peers peers;
+    private @Nullable RedisLink link;
+
+    boolean isGiven() {
+        return file != null;
+    }
+
+    FleetFile read() throws IOException {
+        if (file == null) {
+            throw HoldfastException.misuse("neither --nodes nor --fleet", "name the nodes");
+        }
+        return FleetFile.read(file);
+    }
+
+    Peers peers() {
+        Peers opened = peers == null ? new Peers(tls.files()) : peers;
+        peers = opened;
+        return opened;
+    }
+
+    TlsOption tls() {
+        return tls;
+    }
+
+    List<RemoteNode> nodes() throws IOException {
+        List<RemoteNode> nodes = new ArrayList<>();
+        read().nodes().forEach((id, address) -> nodes.add(peers().node(id, address)));
+        return nodes;
+    }
+
+    SigningKey key() throws IOException {
+        if (key == null) {
+            throw HoldfastException.misuse("a fleet without --key", "name the file of a signing key");
+        }
+        return SigningKey.read(key);
+    }
+
+    Orders orders() throws IOException {
+        return new Orders(key(), Time.system());
+    }
+
+    /** A folder, or a Redis for managers on several hosts. */
+    CycleStore log(String where) throws IOException {
+        if (!where.startsWith("redis")) {
+            return new FileCycleStore(Path.of(where));
+        }
+        Settings settings = Settings.ofProcess();
+        settings.set(LinkSettings.URI, where);
+        RedisLink opened = RedisLink.connect(settings);
+        link = opened;
+        return new RedisCycleStore(opened);
+    }
+
+    @Override
+    public void close() {
+        if (peers != null) {
+            peers.close();
+        }
+        if (link != null) {
+            link.close();
+        }
+    }
+}

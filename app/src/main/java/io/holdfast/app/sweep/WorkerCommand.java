@@ -1,0 +1,96 @@
+package io.holdfast.app.sweep;
+
+import io.holdfast.HolderId;
+import io.holdfast.HoldfastException;
+import io.holdfast.Setting;
+import io.holdfast.Time;
+import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.CliCommand;
+import io.holdfast.app.cli.Console;
+import io.holdfast.sweep.retain.KeyRing;
+import io.holdfast.sweep.rpc.Peers;
+import io.holdfast.sweep.rpc.RpcServer;
+import io.holdfast.sweep.rpc.WorkerService;
+import io.holdfast.sweep.worker.SweepWorker;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** A worker, until it is stopped. */
+@Command(
+        name = "worker",
+        description = {
+            "Build live filters for a manager, until stopped. What it has is in memory alone: a worker may be killed"
+                    + " at",
+            "any time, and its nodes are built elsewhere.",
+        },
+        footer = {
+            "  holdfast sweep worker --listen 10.0.0.21:7001 --keys keys --memory 4GiB",
+            "  holdfast sweep worker --listen 10.0.0.21:7001 --keys keys --manager 10.0.0.1:7000",
+        })
+public final class WorkerCommand extends CliCommand {
+
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
+
+    @Option(names = "--listen", paramLabel = "HOST:PORT", required = true, description = "Port 0 takes any.")
+    private String listen = "";
+
+    @Option(names = "--keys", paramLabel = "FILE", required = true, description = "Whose signatures count.")
+    private Path keys = Path.of("");
+
+    @Option(
+            names = "--memory",
+            paramLabel = "SIZE",
+            description = "For filters: 5 bits a piece at 10 %% false positives. Default 1GiB.")
+    private String memory = "1GiB";
+
+    @Option(names = "--manager", paramLabel = "HOST:PORT", description = "Registers there, again and again.")
+    private @Nullable String manager;
+
+    @Mixin
+    private TlsOption tls = new TlsOption();
+
+    @Override
+    protected Answer run(Console console) throws Exception {
+        HolderId me = HolderId.newIncarnation("worker");
+        try (Peers peers = new Peers(tls.files())) {
+            SweepWorker worker = new SweepWorker(
+                    me.incarnation(), Setting.parseBytes(memory), KeyRing.at(keys), peers::retain, Time.system());
+            try (RpcServer server =
+                    RpcServer.start(listen, new WorkerService(worker), tls.files(), Set.of(RpcServer.Role.MANAGER))) {
+                console.say("worker at " + server.address());
+                String to = manager;
+                if (to == null) {
+                    server.await();
+                } else {
+                    register(console, peers, to, server.address(), me.incarnation());
+                }
+            }
+        }
+        return Answer.ok();
+    }
+
+    private static void register(Console console, Peers peers, String manager, String address, long incarnation)
+            throws InterruptedException {
+        String said = "";
+        while (true) {
+            Duration pause = RETRY_AFTER;
+            String line;
+            try {
+                pause = peers.register(manager, address, incarnation).dividedBy(3);
+                line = "registered with the manager at " + manager;
+            } catch (HoldfastException e) {
+                line = "" + e.getMessage();
+            }
+            if (!line.equals(said)) {
+                console.note(line);
+                said = line;
+            }
+            Thread.sleep(pause);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+package io.holdfast.sweep.manager;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Setting;
+import io.holdfast.Settings;
+import io.holdfast.Time;
+import io.holdfast.sweep.SweepSettings;
+import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.node.NodeProgress;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Order;
+import io.holdfast.sweep.retain.SigningKey;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The manager of a fleet: runs cycles over workers and storage nodes that are other processes.
+ *
+ * <h2>What it promises</h2>
+ *
+ * A live piece is never trashed, whatever dies, repeats or arrives late; an incomplete cycle trashes nothing.
+ *
+ * <h2>How it stays true</h2>
+ *
+ * <ul>
+ *   <li>Every scan of a cycle, also one that is repeated for a worker that died, sees one frozen snapshot, and the rows of
+ *       each node must be what that snapshot counted. Otherwise the whole cycle ends and no filter leaves.
+ *   <li>Each node's pieces are numbered, counted and summed on both sides. A filter is signed only if last number,
+ *       count and sum agree ({@link Comparison}), and with two builders only if both have the same bytes.
+ *   <li>Everything is keyed by cycle, token and attempt. A worker that comes back, a frame that was delayed, a manager
+ *       that slept through its lease find that key superseded, and change nothing.
+ *   <li>Nodes act on signatures alone, and only on what is newer than what they have seen. Witnesses are drawn after a
+ *       worker has committed itself to its filter's digest.
+ *   <li>Nodes first say what they would trash. The manager lets them do it only if the sum is within the fleet's limit.
+ * </ul>
+ *
+ * None of this rests on the lease of the cycle: two managers that both believe to have it do double work, not harm.
+ *
+ * <h2>Memory</h2>
+ *
+ * The buffer memory is a setting, half for gathering, half for what is sent and not acknowledged. Beside it, a node takes
+ * about 8 KiB, most of it for its witnesses.
+ */
+public final class SweepManager {
+
+    private static final System.Logger LOG = System.getLogger(SweepManager.class.getName());
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    /** A node that answered before the cycle. */
+    record Seen(NodePort port, NodeProgress progress) {}
+
+    /** What a cycle needs to know, read once. */
+    record Config(
+            Catalogue catalogue,
+            Supplier<List<WorkerPort>> workers,
+            CycleLog log,
+            Orders orders,
+            Parts parts,
+            Supplier<ScanThreads> threads,
+            Pause pause,
+            Time time,
+            LongSupplier random,
+            double rate,
+            long bufferMemory,
+            int fleetLimitPercent,
+            int builders,
+            int attempts,
+            Duration lease,
+            Duration workerPatience,
+            Duration nodePatience) {
+
+        void note(String line) {
+            LOG.log(Level.WARNING, line);
+        }
+    }
+
+    private final Catalogue catalogue;
+    private final String holder;
+    private final TreeMap<NodeId, NodePort> nodes = new TreeMap<>();
+    private Supplier<List<WorkerPort>> workers = List::of;
+    private Settings settings = Settings.none();
+    private Time time = Time.system();
+    private Pause pause = Pause.REAL;
+    private Parts parts = new Parts();
+    private LongSupplier random = RANDOM::nextLong;
+    private @Nullable Supplier<ScanThreads> threads;
+    private final SigningKey key;
+    private final CycleStore store;
+    private volatile @Nullable FleetCycle running;
+
+    private SweepManager(Catalogue catalogue, SigningKey key, CycleStore store, String holder) {
+        this.catalogue = catalogue;
+        this.key = key;
+        this.store = store;
+        this.holder = holder;
+    }
+
+    /**
+     * @param key a manager's key, which the nodes' rings have
+     * @param store where the cycles are numbered; shared by all managers of this owner
+     * @param holder names this process in the log
+     */
+    public static SweepManager of(Catalogue catalogue, SigningKey key, CycleStore store, String holder) {
+        return new SweepManager(catalogue, key, store, holder);
+    }
+
+    public SweepManager nodes(Collection<? extends NodePort> some) {
+        for (NodePort node : some) {
+            if (nodes.put(node.id(), node) != null) {
+                throw HoldfastException.misuse("node " + node.id() + " is named twice", "name each node once");
+            }
+        }
+        return this;
+    }
+
+    /** Asked before each attempt: the workers of a list, or those that have registered. */
+    public SweepManager workers(Supplier<List<WorkerPort>> source) {
+        workers = source;
+        return this;
+    }
+
+    public SweepManager settings(Settings values) {
+        settings = values;
+        return this;
+    }
+
+    public <T> SweepManager set(Setting<T> setting, T value) {
+        settings.set(setting, value);
+        return this;
+    }
+
+    public SweepManager time(Time source) {
+        time = source;
+        return this;
+    }
+
+    /** For tests that step: how to wait, no threads, and where random numbers come from. */
+    SweepManager stepped(Pause waiting, LongSupplier numbers, Parts some) {
+        pause = waiting;
+        random = numbers;
+        parts = some;
+        threads = ScanThreads::ofCaller;
+        return this;
+    }
+
+    private Config config() {
+        int scanners = settings.get(SweepSettings.SCANNERS);
+        int count = scanners == 0 ? Runtime.getRuntime().availableProcessors() : scanners;
+        Supplier<ScanThreads> own = threads;
+        return new Config(
+                catalogue,
+                workers,
+                new CycleLog(store, time),
+                new Orders(key, time),
+                parts,
+                own == null ? () -> ScanThreads.of(count) : own,
+                pause,
+                time,
+                random,
+                Double.parseDouble(settings.get(SweepSettings.FALSE_POSITIVES)),
+                settings.get(SweepSettings.BUFFER_MEMORY),
+                settings.get(SweepSettings.FLEET_LIMIT),
+                settings.get(ManagerSettings.BUILDERS),
+                settings.get(ManagerSettings.ATTEMPTS),
+                settings.get(ManagerSettings.LEASE),
+                settings.get(ManagerSettings.WORKER_PATIENCE),
+                settings.get(ManagerSettings.NODE_PATIENCE));
+    }
+
+    /** Runs one cycle to its end. */
+    public CycleReport run() {
+        if (nodes.isEmpty()) {
+            throw HoldfastException.misuse("a sweep without nodes", "name at least one storage node");
+        }
+        Config config = config();
+        try {
+            Map<NodeId, String> unfit = new TreeMap<>();
+            List<Seen> fit = subset(look(unfit));
+            long newest = fit.stream()
+                    .mapToLong(seen -> seen.progress().lastCycle())
+                    .max()
+                    .orElse(0);
+            CycleLog.Ticket ticket = config.log().begin(catalogue.owner(), holder, newest + 1, config.lease());
+            FleetCycle cycle = new FleetCycle(config, ticket);
+            running = cycle;
+            String outcome = "aborted";
+            try {
+                CycleReport report = cycle.run(fit, unfit);
+                outcome = report.trashed() + " trashed of " + report.examined();
+                return report;
+            } catch (HoldfastException e) {
+                outcome = "aborted: " + e.getMessage();
+                throw e;
+            } finally {
+                config.log().end(ticket, outcome);
+            }
+        } catch (HoldfastException e) {
+            throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HoldfastException(Category.RETRY, "the cycle was interrupted", e);
+        } catch (Exception e) {
+            throw new HoldfastException(
+                    Category.RETRY, "the cycle was aborted: " + e, "mend the catalogue and run it again", e);
+        }
+    }
+
+    /** Asks each node how it stands. One that cannot be reached takes no part; the rest goes on. */
+    private List<Seen> look(Map<NodeId, String> unfit) {
+        List<Seen> fit = new ArrayList<>();
+        for (NodePort node : nodes.values()) {
+            try {
+                NodeProgress progress = node.progress(catalogue.owner(), 0);
+                if (progress.node().equals(node.id())) {
+                    fit.add(new Seen(node, progress));
+                } else {
+                    unfit.put(node.id(), "at " + node.address() + " is node " + progress.node());
+                }
+            } catch (HoldfastException e) {
+                unfit.put(node.id(), "" + e.getMessage());
+            }
+        }
+        return fit;
+    }
+
+    /** Those that have waited longest, if a cycle does not take all. */
+    private List<Seen> subset(List<Seen> fit) {
+        int most = settings.get(ManagerSettings.NODES_PER_CYCLE);
+        if (most == 0 || fit.size() <= most) {
+            return fit;
+        }
+        return fit.stream()
+                .sorted(Comparator.comparingLong(seen -> seen.progress().lastCycle()))
+                .limit(most)
+                .toList();
+    }
+
+    /** Lets all nodes delete for good what has been in the trash long enough, unless an alarm stands anywhere. */
+    public long empty() throws IOException {
+        Config config = config();
+        OwnerId owner = catalogue.owner();
+        CycleLog.State state = config.log().state(owner);
+        if (!state.alarms().isEmpty()) {
+            throw new HoldfastException(
+                    Category.RETRY,
+                    "an alarm stands: " + state.alarms().getFirst().text(),
+                    "look into it, then holdfast sweep alarms --end",
+                    null);
+        }
+        Map<NodeId, String> unfit = new TreeMap<>();
+        List<Seen> fit = look(unfit);
+        for (Seen seen : fit) {
+            if (!seen.progress().alarms().isEmpty()) {
+                throw new HoldfastException(
+                        Category.RETRY,
+                        "an alarm stands on node " + seen.port().id() + ": a trashed piece was read",
+                        "run a cycle, which asks the catalogue about it",
+                        null);
+            }
+        }
+        long removed = 0;
+        for (Seen seen : fit) {
+            removed += seen.port()
+                    .carry(config.orders()
+                            .order(Order.Kind.EMPTY, owner, seen.port().id(), 0, "", 0, "manager"))
+                    .count();
+        }
+        unfit.forEach((node, why) -> config.note("node " + node + " was not emptied: " + why));
+        return removed;
+    }
+
+    /** How the cycle stands that runs, or ran last, in this process. */
+    public FleetStatus status() {
+        FleetCycle cycle = running;
+        List<String> alarms = new ArrayList<>();
+        try {
+            for (CycleLog.Alarm alarm :
+                    new CycleLog(store, time).state(catalogue.owner()).alarms()) {
+                alarms.add(alarm.at() + " " + alarm.text());
+            }
+        } catch (IOException | HoldfastException e) {
+            alarms.add("the log of cycles cannot be read: " + e.getMessage());
+        }
+        return cycle == null
+                ? new FleetStatus(catalogue.owner(), 0, "idle", 0, 0, List.of(), List.of(), alarms)
+                : cycle.status(alarms);
+    }
+}

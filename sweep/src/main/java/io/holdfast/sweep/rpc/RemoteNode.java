@@ -1,0 +1,243 @@
+package io.holdfast.sweep.rpc;
+
+import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.filter.FilterFormat;
+import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.manager.NodePort;
+import io.holdfast.sweep.node.NodeAgent;
+import io.holdfast.sweep.node.NodeProgress;
+import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.proto.AlarmLine;
+import io.holdfast.sweep.proto.CarryResponse;
+import io.holdfast.sweep.proto.ProgressRequest;
+import io.holdfast.sweep.proto.ProgressResponse;
+import io.holdfast.sweep.proto.RetainChunk;
+import io.holdfast.sweep.proto.RetainResponse;
+import io.holdfast.sweep.proto.SweepNodeGrpc;
+import io.holdfast.sweep.retain.Signed;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** A storage node in another process. */
+public final class RemoteNode implements NodePort {
+
+    private static final int CALL_SECONDS = 10;
+    private static final int RESTORE_SECONDS = 3600;
+    private static final int RETAIN_SECONDS = 600;
+    private static final int CHUNK_BYTES = 256 * 1024;
+
+    private final NodeId id;
+    private final String address;
+    private final ManagedChannel channel;
+
+    RemoteNode(NodeId id, String address, ManagedChannel channel) {
+        this.id = id;
+        this.address = address;
+        this.channel = channel;
+    }
+
+    @Override
+    public NodeId id() {
+        return id;
+    }
+
+    @Override
+    public String address() {
+        return address;
+    }
+
+    @Override
+    public NodeProgress progress(OwnerId owner, long cycle) {
+        try {
+            return decode(
+                    SweepNodeGrpc.newBlockingStub(channel)
+                            .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
+                            .progress(ProgressRequest.newBuilder()
+                                    .setOwner(owner.name())
+                                    .setCycle(cycle)
+                                    .build()),
+                    owner);
+        } catch (StatusRuntimeException e) {
+            throw Failures.decode("node " + id + " at " + address, e);
+        } catch (IllegalArgumentException e) {
+            throw new HoldfastException(Category.CORRUPT, "node " + id + " answers nonsense: " + e.getMessage(), e);
+        }
+    }
+
+    /** Restoring and emptying take as long as they take; the other orders only begin something. */
+    @Override
+    public NodeAgent.Carried carry(Signed order) {
+        try {
+            CarryResponse answer = SweepNodeGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(RESTORE_SECONDS, TimeUnit.SECONDS)
+                    .carry(Wire.encode(order));
+            return new NodeAgent.Carried(answer.getCount(), answer.getDetail());
+        } catch (StatusRuntimeException e) {
+            throw Failures.decode("node " + id + " at " + address, e);
+        }
+    }
+
+    private static NodeProgress decode(ProgressResponse message, OwnerId owner) {
+        List<NodeStatus.Alarm> alarms = new ArrayList<>();
+        for (AlarmLine alarm : message.getAlarmsList()) {
+            alarms.add(new NodeStatus.Alarm(
+                    owner,
+                    alarm.getCycle(),
+                    PieceId.of(alarm.getPieceId().toByteArray()),
+                    Instant.ofEpochMilli(alarm.getAtMillis())));
+        }
+        return new NodeProgress(
+                new NodeId(message.getNodeId()),
+                message.getIdBytes(),
+                message.getLastCycle(),
+                NodeProgress.State.valueOf(message.getState()),
+                message.getExamined(),
+                message.getDigest(),
+                message.getVerdict(),
+                message.getWouldTrash(),
+                message.getWouldTrashBytes(),
+                message.getTrashed(),
+                message.getTrashedBytes(),
+                message.getLive(),
+                message.getYoung(),
+                message.getFailed(),
+                message.getDetail(),
+                Instant.ofEpochMilli(message.getClockMillis()),
+                alarms);
+    }
+
+    /** Sends a filter, and waits until the node has checked it. */
+    void retain(Signed manifest, LiveFilter filter) {
+        Upload upload = new Upload();
+        SweepNodeGrpc.newStub(channel)
+                .withDeadlineAfter(RETAIN_SECONDS, TimeUnit.SECONDS)
+                .retain(upload);
+        try (OutputStream out = new BufferedOutputStream(upload.chunks(manifest), CHUNK_BYTES)) {
+            FilterFormat.write(filter, out);
+        } catch (IOException e) {
+            upload.cancel();
+        }
+        upload.await("node " + id + " at " + address);
+    }
+
+    /** Sends no faster than the node takes. */
+    private static final class Upload implements ClientResponseObserver<RetainChunk, RetainResponse> {
+        private @Nullable ClientCallStreamObserver<RetainChunk> stream;
+        private boolean over;
+        private @Nullable Throwable failure;
+
+        @Override
+        public synchronized void beforeStart(ClientCallStreamObserver<RetainChunk> to) {
+            stream = to;
+            to.setOnReadyHandler(this::wake);
+        }
+
+        private synchronized void wake() {
+            notifyAll();
+        }
+
+        private synchronized void send(RetainChunk chunk) throws IOException {
+            ClientCallStreamObserver<RetainChunk> to = stream;
+            try {
+                while (!over && to != null && !to.isReady()) {
+                    wait(1000);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted", e);
+            }
+            if (over || to == null) {
+                throw new IOException("the node has ended the call");
+            }
+            to.onNext(chunk);
+        }
+
+        private OutputStream chunks(Signed manifest) {
+            return new OutputStream() {
+                private boolean begun;
+
+                @Override
+                public void write(int b) throws IOException {
+                    write(new byte[] {(byte) b}, 0, 1);
+                }
+
+                @Override
+                public void write(byte[] bytes, int offset, int length) throws IOException {
+                    RetainChunk.Builder chunk =
+                            RetainChunk.newBuilder().setFilter(ByteString.copyFrom(bytes, offset, length));
+                    if (!begun) {
+                        begun = true;
+                        chunk.setManifest(Wire.encode(manifest));
+                    }
+                    send(chunk.build());
+                }
+
+                @Override
+                public void close() {
+                    complete();
+                }
+            };
+        }
+
+        private synchronized void complete() {
+            ClientCallStreamObserver<RetainChunk> to = stream;
+            if (!over && to != null) {
+                to.onCompleted();
+            }
+        }
+
+        private synchronized void cancel() {
+            ClientCallStreamObserver<RetainChunk> to = stream;
+            if (!over && to != null) {
+                to.cancel("the filter could not be sent", null);
+            }
+        }
+
+        @Override
+        public void onNext(RetainResponse response) {
+            // Its end is what counts.
+        }
+
+        @Override
+        public synchronized void onError(Throwable why) {
+            over = true;
+            failure = why;
+            notifyAll();
+        }
+
+        @Override
+        public synchronized void onCompleted() {
+            over = true;
+            notifyAll();
+        }
+
+        private synchronized void await(String peer) {
+            try {
+                while (!over) {
+                    wait(1000);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new HoldfastException(Category.RETRY, "interrupted", e);
+            }
+            if (failure != null) {
+                throw Failures.decode(peer, failure);
+            }
+        }
+    }
+}

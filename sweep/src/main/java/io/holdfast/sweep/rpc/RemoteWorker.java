@@ -1,0 +1,151 @@
+package io.holdfast.sweep.rpc;
+
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.manager.WorkerPort;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.proto.DeliverRequest;
+import io.holdfast.sweep.proto.DeliverResponse;
+import io.holdfast.sweep.proto.DropSessionRequest;
+import io.holdfast.sweep.proto.EndSessionRequest;
+import io.holdfast.sweep.proto.FrameReply;
+import io.holdfast.sweep.proto.PingRequest;
+import io.holdfast.sweep.proto.PingResponse;
+import io.holdfast.sweep.proto.SweepWorkerGrpc;
+import io.holdfast.sweep.retain.Signed;
+import io.holdfast.sweep.transfer.Frame;
+import io.holdfast.sweep.transfer.NodeBuilt;
+import io.holdfast.sweep.transfer.SessionKey;
+import io.holdfast.sweep.transfer.SessionStart;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/** A worker in another process. */
+public final class RemoteWorker implements WorkerPort {
+
+    private static final int CALL_SECONDS = 10;
+    /** The end of a session computes the digests of all filters. */
+    private static final int END_SECONDS = 600;
+
+    private final String address;
+    private final ManagedChannel channel;
+
+    RemoteWorker(String address, ManagedChannel channel) {
+        this.address = address;
+        this.channel = channel;
+    }
+
+    @Override
+    public String address() {
+        return address;
+    }
+
+    private <T> T call(int seconds, Function<SweepWorkerGrpc.SweepWorkerBlockingStub, T> call) {
+        try {
+            return call.apply(SweepWorkerGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(seconds, TimeUnit.SECONDS)
+                    .withMaxInboundMessageSize(Wire.MESSAGE_MAX));
+        } catch (StatusRuntimeException e) {
+            throw Failures.decode("worker " + address, e);
+        }
+    }
+
+    @Override
+    public Pong ping() {
+        PingResponse pong = call(CALL_SECONDS, stub -> stub.ping(PingRequest.getDefaultInstance()));
+        return new Pong(pong.getIncarnation(), pong.getFilterMemory(), pong.getFilterMemoryUsed());
+    }
+
+    @Override
+    public void start(SessionStart start) {
+        var unused = call(END_SECONDS, stub -> stub.startSession(Wire.encode(start)));
+    }
+
+    @Override
+    public Link open(SessionKey session, Replies replies) {
+        StreamObserver<io.holdfast.sweep.proto.Frame> frames = SweepWorkerGrpc.newStub(channel)
+                .addPieces(new StreamObserver<>() {
+                    @Override
+                    public void onNext(FrameReply reply) {
+                        replies.reply(new io.holdfast.sweep.transfer.FrameReply(
+                                reply.getAcknowledged(), reply.getMissingFrom(), reply.getMissingTo()));
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        replies.broken(Failures.decode("worker " + address, failure));
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        replies.broken(
+                                new HoldfastException(Category.RETRY, "worker " + address + " ended the stream"));
+                    }
+                });
+        return new Link() {
+            @Override
+            public void send(Frame frame) {
+                try {
+                    frames.onNext(Wire.encode(frame));
+                } catch (IllegalStateException e) {
+                    throw new HoldfastException(Category.RETRY, "the stream to worker " + address + " is closed", e);
+                }
+            }
+
+            @Override
+            public void close() {
+                try {
+                    frames.onCompleted();
+                } catch (IllegalStateException e) {
+                    // It is closed already, from the other end.
+                }
+            }
+        };
+    }
+
+    @Override
+    public List<NodeBuilt> end(SessionKey session, Map<NodeId, Long> endings) {
+        EndSessionRequest.Builder request = EndSessionRequest.newBuilder().setSessionId(Wire.encode(session));
+        endings.forEach((node, last) -> request.putNodeEndingSequence(node.name(), last));
+        return call(END_SECONDS, stub -> stub.endSession(request.build())).getNodesList().stream()
+                .map(Wire::decode)
+                .toList();
+    }
+
+    @Override
+    public Optional<HoldfastException> deliver(SessionKey session, NodeId node, String nodeAddress, Signed manifest) {
+        DeliverResponse answer = call(
+                END_SECONDS,
+                stub -> stub.deliver(DeliverRequest.newBuilder()
+                        .setSessionId(Wire.encode(session))
+                        .setNodeId(node.name())
+                        .setNodeAddress(nodeAddress)
+                        .setManifest(Wire.encode(manifest))
+                        .build()));
+        if (answer.getCategory().isEmpty()) {
+            return Optional.empty();
+        }
+        Category category;
+        try {
+            category = Category.valueOf(answer.getCategory());
+        } catch (IllegalArgumentException e) {
+            category = Category.MISUSE;
+        }
+        return Optional.of(new HoldfastException(category, answer.getProblem(), answer.getAction(), null));
+    }
+
+    @Override
+    public void drop(SessionKey session) {
+        var unused = call(
+                CALL_SECONDS,
+                stub -> stub.dropSession(DropSessionRequest.newBuilder()
+                        .setSessionId(Wire.encode(session))
+                        .build()));
+    }
+}

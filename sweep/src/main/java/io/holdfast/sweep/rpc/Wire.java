@@ -1,0 +1,153 @@
+package io.holdfast.sweep.rpc;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
+import io.holdfast.HoldfastException;
+import io.holdfast.sweep.filter.FilterGeometry;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.proto.SessionId;
+import io.holdfast.sweep.proto.SignedText;
+import io.holdfast.sweep.proto.StartSessionRequest;
+import io.holdfast.sweep.retain.Signed;
+import io.holdfast.sweep.transfer.Frame;
+import io.holdfast.sweep.transfer.NodeBatch;
+import io.holdfast.sweep.transfer.NodeBuilt;
+import io.holdfast.sweep.transfer.NodeToBuild;
+import io.holdfast.sweep.transfer.SessionKey;
+import io.holdfast.sweep.transfer.SessionStart;
+import io.holdfast.sweep.transfer.Tally;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+
+/** Messages to the sweep's own words and back. Whatever comes in is checked by the words' own limits. */
+final class Wire {
+
+    /** The largest message that any port takes. */
+    static final int MESSAGE_MAX = 4 << 20;
+
+    static final int FINGERPRINT_BYTES = 16;
+
+    private static final int ADDRESS_MAX = 256;
+
+    private Wire() {}
+
+    static SessionId encode(SessionKey key) {
+        return SessionId.newBuilder()
+                .setCycle(key.cycle())
+                .setToken(key.token())
+                .setAttempt(key.attempt())
+                .build();
+    }
+
+    static SessionKey decode(SessionId id) {
+        return new SessionKey(id.getCycle(), id.getToken(), id.getAttempt());
+    }
+
+    static SignedText encode(Signed signed) {
+        return SignedText.newBuilder()
+                .setText(ByteString.copyFrom(signed.text()))
+                .setSignature(ByteString.copyFrom(signed.signature()))
+                .build();
+    }
+
+    static Signed decode(SignedText signed) {
+        return new Signed(signed.getText().toByteArray(), signed.getSignature().toByteArray());
+    }
+
+    static String address(String address) {
+        if (address.length() > ADDRESS_MAX || !address.matches("[A-Za-z0-9._:\\[\\]-]+:[0-9]{1,5}")) {
+            throw HoldfastException.misuse(
+                    "an address '" + (address.length() > ADDRESS_MAX ? address.length() + " letters" : address) + "'",
+                    "write host:port");
+        }
+        return address;
+    }
+
+    static io.holdfast.sweep.proto.Frame encode(Frame frame) {
+        io.holdfast.sweep.proto.Frame.Builder message = io.holdfast.sweep.proto.Frame.newBuilder()
+                .setSessionId(encode(frame.session()))
+                .setNumber(frame.number());
+        for (NodeBatch batch : frame.batches()) {
+            byte[] bytes = new byte[batch.fingerprints().length * Long.BYTES];
+            ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer().put(batch.fingerprints());
+            message.addBatches(io.holdfast.sweep.proto.NodeBatch.newBuilder()
+                    .setOrdinal(batch.ordinal())
+                    .setFirstSequence(batch.firstSequence())
+                    .setFingerprints(UnsafeByteOperations.unsafeWrap(bytes)));
+        }
+        return message.build();
+    }
+
+    static Frame decode(io.holdfast.sweep.proto.Frame message) {
+        List<NodeBatch> batches = new ArrayList<>(message.getBatchesCount());
+        for (io.holdfast.sweep.proto.NodeBatch batch : message.getBatchesList()) {
+            ByteString bytes = batch.getFingerprints();
+            if (bytes.size() % FINGERPRINT_BYTES != 0) {
+                throw HoldfastException.misuse(
+                        "fingerprints of " + bytes.size() + " bytes", "send " + FINGERPRINT_BYTES + " bytes each");
+            }
+            long[] fingerprints = new long[bytes.size() / Long.BYTES];
+            bytes.asReadOnlyByteBuffer()
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .asLongBuffer()
+                    .get(fingerprints);
+            batches.add(new NodeBatch(batch.getOrdinal(), batch.getFirstSequence(), fingerprints));
+        }
+        return new Frame(decode(message.getSessionId()), message.getNumber(), batches);
+    }
+
+    static StartSessionRequest encode(SessionStart start) {
+        StartSessionRequest.Builder message = StartSessionRequest.newBuilder()
+                .setSessionId(encode(start.key()))
+                .setOwner(start.owner().name())
+                .setSeed(start.seed())
+                .setSumKeyHigh(start.keys().high())
+                .setSumKeyLow(start.keys().low());
+        for (NodeToBuild node : start.nodes()) {
+            message.addNodes(io.holdfast.sweep.proto.NodeToBuild.newBuilder()
+                    .setNodeId(node.node().name())
+                    .setWords(node.geometry().words())
+                    .setBlocks(node.geometry().blocks()));
+        }
+        return message.build();
+    }
+
+    static SessionStart decode(StartSessionRequest message) {
+        List<NodeToBuild> nodes = new ArrayList<>();
+        for (io.holdfast.sweep.proto.NodeToBuild node : message.getNodesList()) {
+            nodes.add(new NodeToBuild(
+                    new NodeId(node.getNodeId()), new FilterGeometry(node.getWords(), node.getBlocks())));
+        }
+        return new SessionStart(
+                decode(message.getSessionId()),
+                new OwnerId(message.getOwner()),
+                message.getSeed(),
+                new Tally.Keys(message.getSumKeyHigh(), message.getSumKeyLow()),
+                nodes);
+    }
+
+    static io.holdfast.sweep.proto.NodeBuilt encode(NodeBuilt built) {
+        return io.holdfast.sweep.proto.NodeBuilt.newBuilder()
+                .setNodeId(built.node().name())
+                .setCount(built.sum().count())
+                .setSumHigh(built.sum().high())
+                .setSumLow(built.sum().low())
+                .setDistinctLeast(built.distinctLeast())
+                .setDigest(ByteString.copyFrom(HexFormat.of().parseHex(built.digest())))
+                .setProblem(built.problem())
+                .build();
+    }
+
+    static NodeBuilt decode(io.holdfast.sweep.proto.NodeBuilt built) {
+        return new NodeBuilt(
+                new NodeId(built.getNodeId()),
+                new Tally.Sum(built.getCount(), built.getSumHigh(), built.getSumLow()),
+                built.getDistinctLeast(),
+                HexFormat.of().formatHex(built.getDigest().toByteArray()),
+                built.getProblem());
+    }
+}

@@ -1,0 +1,157 @@
+package io.holdfast.sweep.rpc;
+
+import com.google.protobuf.ByteString;
+import io.grpc.stub.StreamObserver;
+import io.holdfast.HoldfastException;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.proto.AddPieceRequest;
+import io.holdfast.sweep.proto.AddPieceResponse;
+import io.holdfast.sweep.proto.DeliverRequest;
+import io.holdfast.sweep.proto.DeliverResponse;
+import io.holdfast.sweep.proto.DropSessionRequest;
+import io.holdfast.sweep.proto.DropSessionResponse;
+import io.holdfast.sweep.proto.EndSessionRequest;
+import io.holdfast.sweep.proto.EndSessionResponse;
+import io.holdfast.sweep.proto.Frame;
+import io.holdfast.sweep.proto.FrameReply;
+import io.holdfast.sweep.proto.PingRequest;
+import io.holdfast.sweep.proto.PingResponse;
+import io.holdfast.sweep.proto.StartSessionRequest;
+import io.holdfast.sweep.proto.StartSessionResponse;
+import io.holdfast.sweep.proto.SweepWorkerGrpc;
+import io.holdfast.sweep.transfer.NodeBuilt;
+import io.holdfast.sweep.worker.SweepWorker;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** A worker's port. */
+public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
+
+    private final SweepWorker worker;
+
+    public WorkerService(SweepWorker worker) {
+        this.worker = worker;
+    }
+
+    @Override
+    public void ping(PingRequest request, StreamObserver<PingResponse> to) {
+        Failures.answer(
+                to,
+                () -> PingResponse.newBuilder()
+                        .setIncarnation(worker.incarnation())
+                        .setFilterMemory(worker.filterMemory())
+                        .setFilterMemoryUsed(worker.filterMemoryUsed())
+                        .build());
+    }
+
+    @Override
+    public void startSession(StartSessionRequest request, StreamObserver<StartSessionResponse> to) {
+        Failures.answer(to, () -> {
+            worker.start(Wire.decode(request));
+            return StartSessionResponse.newBuilder()
+                    .setIncarnation(worker.incarnation())
+                    .build();
+        });
+    }
+
+    @Override
+    public void addPiece(AddPieceRequest request, StreamObserver<AddPieceResponse> to) {
+        Failures.answer(to, () -> {
+            ByteString piece = request.getPieceId();
+            if (piece.size() != Wire.FINGERPRINT_BYTES) {
+                throw HoldfastException.misuse(
+                        "a fingerprint of " + piece.size() + " bytes", "send " + Wire.FINGERPRINT_BYTES + " bytes");
+            }
+            ByteBuffer bytes = piece.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+            worker.session(Wire.decode(request.getSessionId()))
+                    .add(
+                            new NodeId(request.getNodeId()),
+                            request.getSequenceNumber(),
+                            bytes.getLong(),
+                            bytes.getLong());
+            return AddPieceResponse.getDefaultInstance();
+        });
+    }
+
+    @Override
+    public StreamObserver<Frame> addPieces(StreamObserver<FrameReply> to) {
+        return new StreamObserver<>() {
+            private boolean ended;
+
+            @Override
+            public void onNext(Frame message) {
+                if (ended) {
+                    return;
+                }
+                try {
+                    io.holdfast.sweep.transfer.Frame frame = Wire.decode(message);
+                    io.holdfast.sweep.transfer.FrameReply reply =
+                            worker.session(frame.session()).take(frame);
+                    to.onNext(FrameReply.newBuilder()
+                            .setAcknowledged(reply.acknowledged())
+                            .setMissingFrom(reply.missingFrom())
+                            .setMissingTo(reply.missingTo())
+                            .build());
+                } catch (RuntimeException e) {
+                    ended = true;
+                    to.onError(Failures.encode(e));
+                }
+            }
+
+            @Override
+            public void onError(Throwable failure) {
+                ended = true;
+            }
+
+            @Override
+            public void onCompleted() {
+                if (!ended) {
+                    ended = true;
+                    to.onCompleted();
+                }
+            }
+        };
+    }
+
+    @Override
+    public void endSession(EndSessionRequest request, StreamObserver<EndSessionResponse> to) {
+        Failures.answer(to, () -> {
+            Map<NodeId, Long> endings = new HashMap<>();
+            request.getNodeEndingSequenceMap().forEach((node, last) -> endings.put(new NodeId(node), last));
+            EndSessionResponse.Builder answer = EndSessionResponse.newBuilder();
+            for (NodeBuilt built :
+                    worker.session(Wire.decode(request.getSessionId())).end(endings)) {
+                answer.addNodes(Wire.encode(built));
+            }
+            return answer.build();
+        });
+    }
+
+    @Override
+    public void deliver(DeliverRequest request, StreamObserver<DeliverResponse> to) {
+        Failures.answer(to, () -> {
+            Optional<HoldfastException> refused = worker.deliver(
+                    Wire.decode(request.getSessionId()),
+                    new NodeId(request.getNodeId()),
+                    Wire.address(request.getNodeAddress()),
+                    Wire.decode(request.getManifest()));
+            return refused.map(why -> DeliverResponse.newBuilder()
+                            .setCategory(why.category().name())
+                            .setProblem("" + why.getMessage())
+                            .setAction(why.action())
+                            .build())
+                    .orElseGet(DeliverResponse::getDefaultInstance);
+        });
+    }
+
+    @Override
+    public void dropSession(DropSessionRequest request, StreamObserver<DropSessionResponse> to) {
+        Failures.answer(to, () -> {
+            worker.drop(Wire.decode(request.getSessionId()));
+            return DropSessionResponse.getDefaultInstance();
+        });
+    }
+}

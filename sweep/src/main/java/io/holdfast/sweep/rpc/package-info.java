@@ -1,0 +1,5 @@
+/** The sweep over gRPC: services, their clients, what they have in common. */
+@NullMarked
+package io.holdfast.sweep.rpc;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,175 @@
+package io.holdfast.sweep.rpc;
+
+import io.holdfast.ManualTime;
+import io.holdfast.Time;
+import io.holdfast.sweep.SweepSettings;
+import io.holdfast.sweep.catalogue.InMemoryCatalogue;
+import io.holdfast.sweep.manager.FileCycleStore;
+import io.holdfast.sweep.manager.ManagerSettings;
+import io.holdfast.sweep.manager.Orders;
+import io.holdfast.sweep.manager.SweepManager;
+import io.holdfast.sweep.manager.WorkerPort;
+import io.holdfast.sweep.node.FilePieceStore;
+import io.holdfast.sweep.node.Fleet;
+import io.holdfast.sweep.node.NodeAgent;
+import io.holdfast.sweep.node.NodeSettings;
+import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.KeyRing;
+import io.holdfast.sweep.retain.SigningKey;
+import io.holdfast.sweep.worker.SweepWorker;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.BiFunction;
+
+/** Manager, workers and nodes of the product, talking gRPC over loopback, in one process. */
+final class LoopbackFleet implements AutoCloseable {
+
+    private static final Duration AGE = Duration.ofDays(5);
+
+    static final Instant NEVER = Instant.parse("2100-01-01T00:00:00Z");
+
+    /** The nodes' wall clock is days ahead, so that what is put now is old; what waits, waits in real time. */
+    private record Shifted(ManualTime wall) implements Time {
+        @Override
+        public Instant instant() {
+            return wall.instant();
+        }
+
+        @Override
+        public long nanoTime() {
+            return System.nanoTime();
+        }
+    }
+
+    final Path folder;
+    final ManualTime wall = new ManualTime();
+    final Time time = new Shifted(wall);
+    final SigningKey managerKey = SigningKey.generate("manager-1");
+    final SigningKey operatorKey = SigningKey.generate("ann");
+    final KeyRing ring;
+    final InMemoryCatalogue catalogue = new InMemoryCatalogue(Fleet.PHOTOS, "db-1", wall);
+    final Peers peers = new Peers(Optional.empty());
+    final Map<String, StorageNode> nodes = new TreeMap<>();
+    final Map<String, NodeAgent> agents = new TreeMap<>();
+    final Map<String, RpcServer> nodeServers = new TreeMap<>();
+    final List<RpcServer> workers = new ArrayList<>();
+    final TreeSet<PieceId> garbage = new TreeSet<>();
+    final Map<String, List<PieceId>> live = new TreeMap<>();
+    private final ExecutorService walks = Executors.newCachedThreadPool();
+
+    LoopbackFleet(Path folder) throws IOException {
+        this.folder = folder;
+        this.ring = KeyRing.of(List.of(
+                KeyRing.entry(managerKey, KeyRing.Role.MANAGER, Instant.EPOCH, NEVER),
+                KeyRing.entry(operatorKey, KeyRing.Role.OPERATOR, Instant.EPOCH, NEVER)));
+    }
+
+    LoopbackFleet node(String name, int livePieces, int garbagePieces) throws IOException {
+        StorageNode node = StorageNode.at(folder.resolve(name), name)
+                .time(time)
+                .set(NodeSettings.ID_BYTES, 16)
+                .set(NodeSettings.BRAKE, 100)
+                .sync(FilePieceStore.Sync.NONE)
+                .open();
+        List<PieceId> known = Fleet.ids(name.hashCode(), livePieces);
+        List<PieceId> unknown = Fleet.ids(name.hashCode() + 1000L, garbagePieces);
+        Fleet.put(node, Fleet.PHOTOS, known);
+        Fleet.put(node, Fleet.PHOTOS, unknown);
+        // As if the last of them had been committed just before the first cycle: the cutoff is then.
+        Instant committed = wall.instant().plus(AGE);
+        known.forEach(id -> catalogue.add(new NodeId(name), id, committed));
+        garbage.addAll(unknown);
+        live.put(name, known);
+        NodeAgent agent = new NodeAgent(node, ring, walks, time);
+        nodes.put(name, node);
+        agents.put(name, agent);
+        nodeServers.put(name, RpcServer.start("127.0.0.1:0", new NodeService(agent), Optional.empty(), Set.of()));
+        return this;
+    }
+
+    LoopbackFleet worker() {
+        return worker((incarnation, delivery) -> new SweepWorker(incarnation, 1L << 26, ring, delivery, time));
+    }
+
+    LoopbackFleet worker(BiFunction<Long, SweepWorker.Delivery, SweepWorker> maker) {
+        SweepWorker worker = maker.apply(workers.size() + 1L, peers::retain);
+        workers.add(RpcServer.start("127.0.0.1:0", new WorkerService(worker), Optional.empty(), Set.of()));
+        return this;
+    }
+
+    SweepManager manager() throws IOException {
+        return manager(managerKey);
+    }
+
+    SweepManager manager(SigningKey key) throws IOException {
+        List<RemoteNode> ports = new ArrayList<>();
+        nodeServers.forEach((name, server) -> ports.add(peers.node(new NodeId(name), server.address())));
+        return SweepManager.of(catalogue, key, new FileCycleStore(folder.resolve("log")), "test")
+                .nodes(ports)
+                .workers(this::workerPorts)
+                .time(time)
+                .set(SweepSettings.FLEET_LIMIT, 100)
+                .set(SweepSettings.FALSE_POSITIVES, "0.01")
+                .set(SweepSettings.SCANNERS, 2)
+                .set(ManagerSettings.WORKER_PATIENCE, Duration.ofSeconds(3))
+                .set(ManagerSettings.NODE_PATIENCE, Duration.ofSeconds(3));
+    }
+
+    private List<WorkerPort> workerPorts() {
+        List<WorkerPort> ports = new ArrayList<>();
+        workers.forEach(worker -> ports.add(peers.worker(worker.address())));
+        return ports;
+    }
+
+    Orders operator() {
+        return new Orders(operatorKey, time);
+    }
+
+    void age() {
+        wall.advance(AGE);
+    }
+
+    long garbageLeft() throws IOException {
+        long left = 0;
+        for (StorageNode node : nodes.values()) {
+            left += Fleet.live(node, Fleet.PHOTOS).stream()
+                    .filter(garbage::contains)
+                    .count();
+        }
+        return left;
+    }
+
+    boolean everyLivePieceIsThere() throws IOException {
+        for (Map.Entry<String, StorageNode> node : nodes.entrySet()) {
+            if (!Fleet.live(node.getValue(), Fleet.PHOTOS).containsAll(live.getOrDefault(node.getKey(), List.of()))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() throws IOException {
+        workers.forEach(RpcServer::close);
+        nodeServers.values().forEach(RpcServer::close);
+        peers.close();
+        walks.shutdownNow();
+        walks.close();
+        for (StorageNode node : nodes.values()) {
+            node.close();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package io.holdfast.sweep.worker;
+
+import io.holdfast.Time;
+import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.retain.KeyRing;
+import io.holdfast.sweep.transfer.SessionKey;
+import io.holdfast.sweep.transfer.SessionStart;
+import io.holdfast.sweep.transfer.Tally;
+import java.util.Arrays;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Workers with a planted mistake each. */
+public final class PlantedWorkers {
+
+    private PlantedWorkers() {}
+
+    /** Takes frames of any attempt of the cycle for the latest. */
+    public static SweepWorker ignoringAttempts(
+            long incarnation, KeyRing ring, SweepWorker.Delivery delivery, Time time) {
+        return new SweepWorker(incarnation, 1L << 20, ring, delivery, time) {
+            @Override
+            @Nullable
+            BuildSession find(SessionKey key) {
+                BuildSession exact = super.find(key);
+                boolean later = !sessions().isEmpty() && sessions().lastKey().sameCycle(key);
+                return later ? sessions().get(sessions().lastKey()) : exact;
+            }
+
+            @Override
+            BuildSession open(SessionStart start) {
+                return new BuildSession(start) {
+                    @Override
+                    boolean belongs(SessionKey session) {
+                        return session.sameCycle(start.key());
+                    }
+                };
+            }
+        };
+    }
+
+    /** A worker that lies: the filter does not have what was tallied. */
+    public enum Lie {
+        /** None of the pieces is in the filter. */
+        EMPTY_BITS,
+        /** One in ten is not. */
+        MISSING_SOME,
+        /** A single one is not. */
+        MISSING_ONE,
+        /** The digest is of something else. */
+        WRONG_DIGEST
+    }
+
+    public static SweepWorker lying(long incarnation, KeyRing ring, SweepWorker.Delivery delivery, Time time, Lie lie) {
+        return new SweepWorker(incarnation, 1L << 20, ring, delivery, time) {
+            @Override
+            BuildSession open(SessionStart start) {
+                return new Liar(start, lie);
+            }
+        };
+    }
+
+    private static final class Liar extends BuildSession {
+        private final Lie lie;
+        private boolean lied;
+
+        Liar(SessionStart start, Lie lie) {
+            super(start);
+            this.lie = lie;
+        }
+
+        @Override
+        int insert(LiveFilter filter, long[] fingerprints) {
+            int count = fingerprints.length / 2;
+            switch (lie) {
+                case EMPTY_BITS -> {}
+                case MISSING_SOME -> {
+                    super.insert(filter, Arrays.copyOfRange(fingerprints, 2 * (count / 10 + 1), fingerprints.length));
+                }
+                case MISSING_ONE -> {
+                    super.insert(
+                            filter, lied ? fingerprints : Arrays.copyOfRange(fingerprints, 2, fingerprints.length));
+                    lied = true;
+                }
+                case WRONG_DIGEST -> super.insert(filter, fingerprints);
+            }
+            return count;
+        }
+
+        @Override
+        String digest(LiveFilter filter) {
+            String digest = super.digest(filter);
+            return lie == Lie.WRONG_DIGEST ? digest.replace('a', 'b').replace('0', '1') : digest;
+        }
+    }
+
+    /** Tallies in its own way. */
+    public static SweepWorker tallying(
+            long incarnation,
+            KeyRing ring,
+            SweepWorker.Delivery delivery,
+            Time time,
+            Function<Tally.Keys, Tally> tallies) {
+        return new SweepWorker(incarnation, 1L << 20, ring, delivery, time) {
+            @Override
+            BuildSession open(SessionStart start) {
+                return new BuildSession(start) {
+                    @Override
+                    Tally tally(Tally.Keys keys) {
+                        return tallies.apply(keys);
+                    }
+                };
+            }
+        };
+    }
+}
