@@ -85,6 +85,7 @@ class AggregatesKillIT {
                 .set(AggregateSettings.LEASE, Duration.ofSeconds(2))
                 .set(AggregateSettings.CLAIM, Duration.ofSeconds(2))
                 .set(AggregateSettings.RETRY_PAUSE, Duration.ofMillis(200))
+                .set(AggregateSettings.ATTEMPTS, 99) // whoever claims is killed soon, and that counts as an attempt
                 .set(AggregateSettings.TABLE, 1_000);
     }
 

@@ -240,16 +240,23 @@ class AggregatesSimulation {
                                         prefix + "letters",
                                         prefix + "parts")
                                 > 0
-                        || !"0".equals(jedis.hget(prefix + "meta", "bytes"))
-                                && jedis.hexists(prefix + "meta", "bytes")) {
+                        || waitingBytes(prefix) > 0) {
                     return false;
                 }
             }
             return true;
         }
 
+        private long waitingBytes(String prefix) {
+            String bytes = jedis.hget(prefix + "meta", "bytes");
+            return bytes == null ? 0 : Long.parseLong(bytes);
+        }
+
         private void compare() {
             assertThat(sink.violations).isEmpty();
+            assertThat(waitingBytes("hf:{aggregate:sim:0}:") + waitingBytes("hf:{aggregate:sim:1}:"))
+                    .as("bytes that wait")
+                    .isZero();
             Map<Long, Integer> counted = new HashMap<>();
             sink.rows.forEach((row, flush) -> {
                 assertThat(flush.updates()).isEqualTo(flush.value().ids().size());
