@@ -37,6 +37,7 @@ final class LocalTable<T> {
     private final ArrayDeque<Partial<T>> queue = new ArrayDeque<>();
     private final ArrayDeque<Partial<T>> urgent = new ArrayDeque<>();
     private int leavingCount;
+    private long lookedNanos;
     private int pending;
     private boolean closed;
     private boolean full;
@@ -56,6 +57,7 @@ final class LocalTable<T> {
         this.figures = figures;
         this.numbers = numbers;
         this.hurry = hurry;
+        this.lookedNanos = time.nanoTime();
     }
 
     /** The batch that the update goes with; null if it was durable before. */
@@ -163,32 +165,25 @@ final class LocalTable<T> {
         }
     }
 
-    /** Leaves what nobody used for a soft window; all of it is in front, but for what was extended. */
+    /** Leaves what nobody used for a soft window; looks at all keys, and so not too often. */
     void leaveUnused() {
         lock.lock();
         try {
             long now = time.nanoTime();
             long soft = rules.softWindow().toNanos();
-            for (Partial<T> partial : List.copyOf(unused(now, soft))) {
-                leave(partial);
+            if (now - lookedNanos < Math.min(soft / 16, TimeUnit.SECONDS.toNanos(1))) {
+                return;
+            }
+            lookedNanos = now;
+            for (Partial<T> partial : partials.values()) {
+                boolean kept = partial.extended && partial.extendedUntilNanos - now > 0;
+                if (now - partial.usedNanos >= soft && !partial.leaving && !partial.sending && !kept) {
+                    leave(partial);
+                }
             }
         } finally {
             lock.unlock();
         }
-    }
-
-    private List<Partial<T>> unused(long now, long soft) {
-        List<Partial<T>> found = new ArrayList<>();
-        for (Partial<T> partial : partials.values()) {
-            if (now - partial.usedNanos < soft) {
-                break;
-            }
-            boolean kept = partial.extended && partial.extendedUntilNanos - now > 0;
-            if (!partial.leaving && !partial.sending && !kept) {
-                found.add(partial);
-            }
-        }
-        return found;
     }
 
     /** A publish of this shard that is under way. */
