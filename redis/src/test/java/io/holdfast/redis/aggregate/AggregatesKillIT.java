@@ -154,12 +154,12 @@ class AggregatesKillIT {
                     children.set(victim, launch(victim));
                     kills++;
                 }
-                if (second == 3 || second == 8) {
+                if (second == 2 || second == 6) {
                     redis.stall();
                     LockSupport.parkNanos(size.stall().toNanos());
                     redis.resume();
                 }
-                if (second == 5) {
+                if (second == 4) {
                     stopDatabase();
                 }
                 assertThat(System.nanoTime() - begin)
