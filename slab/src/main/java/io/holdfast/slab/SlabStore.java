@@ -9,6 +9,7 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.slab.PutResult.Outcome;
 import java.lang.System.Logger.Level;
+import java.lang.ref.Reference;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +35,7 @@ final class SlabStore {
     private final Probe probe;
     private final long patienceNanos;
     private int reclaimCursor;
+    private volatile boolean detached;
 
     SlabStore(Memory memory, SlabLayout layout, long hashSeed, Host host, Time time, Probe probe, long patienceNanos) {
         this.memory = memory;
@@ -88,16 +90,19 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
+    /** Leaves the processes of the region; what comes later, or waits now, is refused. */
     void detach() {
-        if (enter()) {
+        boolean entered = enter();
+        detached = true;
+        if (entered) {
             try {
                 processes.detach();
             } finally {
-                lock.release();
+                leave();
             }
         }
     }
@@ -129,7 +134,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
         if (result.outcome() == Outcome.NO_ROOM && mayEvict) {
             throw new HoldfastException(
@@ -323,7 +328,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
@@ -411,7 +416,7 @@ final class SlabStore {
             } catch (Throwable t) {
                 throw failed(t);
             } finally {
-                lock.release();
+                leave();
             }
         }
     }
@@ -430,7 +435,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
@@ -444,14 +449,24 @@ final class SlabStore {
         if (attempt == RegionLock.Attempt.BUSY) {
             return false;
         }
+        if (detached) {
+            leave();
+            throw HoldfastException.misuse("the cache is closed", "open it again");
+        }
         tidyIf(attempt);
         try {
             probe.at(Probe.Point.LOCKED);
         } catch (Throwable t) {
-            lock.release();
+            leave();
             throw t;
         }
         return true;
+    }
+
+    private void leave() {
+        lock.release();
+        // The last word on the memory, which until then must not be unmapped.
+        Reference.reachabilityFence(memory);
     }
 
     private void tidyIf(RegionLock.Attempt attempt) {
@@ -461,7 +476,7 @@ final class SlabStore {
                 repair();
                 lock.tidied();
             } catch (Throwable t) {
-                lock.release();
+                leave();
                 throw t;
             }
         }
@@ -470,7 +485,7 @@ final class SlabStore {
     /** A reader found a line shut for long: if its writer is dead, somebody has to repair, and nobody may come. */
     private void unblock() {
         if (lock.isHeldByTheDead() && enter()) {
-            lock.release();
+            leave();
         }
     }
 
