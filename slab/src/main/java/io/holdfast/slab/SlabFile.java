@@ -18,6 +18,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -40,6 +41,10 @@ import org.jspecify.annotations.Nullable;
 final class SlabFile {
 
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
+    /** What the kernel says when the disk, the user's quota or the process's limit is used up. */
+    private static final List<String> OUT_OF_SPACE =
+            List.of("No space left on device", "Disk quota exceeded", "File too large");
+
     private static final int BLOCK = 1 << 20;
     private static final int TRIES_MOST = 100;
 
@@ -84,8 +89,9 @@ final class SlabFile {
     }
 
     private HoldfastException unusable(IOException e) {
-        if (String.valueOf(e.getMessage()).contains("No space left")) {
-            return noSpace("the disk became full while it was written", e);
+        String message = String.valueOf(e.getMessage());
+        if (OUT_OF_SPACE.stream().anyMatch(message::contains)) {
+            return noSpace("writing it ended with '" + message + "'", e);
         }
         return new HoldfastException(
                 Category.MISUSE,

@@ -15,11 +15,6 @@ import org.jspecify.annotations.Nullable;
 /** The values of one namespace of a {@link SlabCache}; keys of different namespaces never meet. */
 public final class SlabNamespace {
 
-    private static final Reads.Taker<byte[]> COPY = (memory, at, length, version) -> {
-        byte[] value = new byte[length];
-        memory.read(at, value, 0, length);
-        return value;
-    };
     private static final Reads.Taker<Versioned> VERSIONED = (memory, at, length, version) -> {
         byte[] value = new byte[length];
         memory.read(at, value, 0, length);
@@ -47,7 +42,14 @@ public final class SlabNamespace {
 
     /** A copy of the value last put under the key, or null. Never waits. */
     public byte @Nullable [] get(byte[] key) {
-        return take(key, COPY);
+        cache.checkOpen();
+        try {
+            byte[] value = store.reads.copy(number, key);
+            store.applyTouchesIfPressing();
+            return value;
+        } finally {
+            Reference.reachabilityFence(store);
+        }
     }
 
     /** As {@link #get}, with the version for {@link #compareAndSet}. */

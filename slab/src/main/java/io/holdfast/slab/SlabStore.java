@@ -19,6 +19,7 @@ final class SlabStore {
     /** Any version will do. */
     static final long ANY = -1;
 
+    private static final int KEY_SENT_FOR_MOST = 256;
     private static final System.Logger LOG = System.getLogger(SlabStore.class.getName());
 
     final Memory memory;
@@ -120,7 +121,10 @@ final class SlabStore {
         long shape = Items.shape(value.length, key.length, namespace, flags);
         long bytes = checkSize(key, Items.bytes(shape));
         long hash = mutations.items.hash(namespace, key);
-        int content = Items.content(key, value, 0, value.length);
+        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
+        long sent = sendFor(hash, victim);
+        int content = Items.content(value);
+        sendForMore(sent, victim);
         if (!enter()) {
             return new PutResult(Outcome.BUSY, 0, 0);
         }
@@ -144,6 +148,44 @@ final class SlabStore {
                     null);
         }
         return result;
+    }
+
+    /**
+     * Sends for the memory that a put is going to need, so that it comes all at once, while the checksum is computed, and
+     * not piece by piece under the lock. What is read here is a guess, and nothing but time depends on it.
+     *
+     * @return the head of the key's chain
+     */
+    private long sendFor(long hash, int victim) {
+        long head = memory.acquire(Index.headAt(mutations.index.lineAt(hash), hash));
+        return isNever(shapeOf(victim)) ? 0 : head;
+    }
+
+    /** Sends for the value under the key, and for the line and the neighbour of the victim. */
+    private void sendForMore(long head, int victim) {
+        long more = shapeOf((int) head);
+        long offset = (victim & 0xffffffffL) << 3;
+        if (layout.holdsItem(offset)) {
+            more += shapeOf(mutations.items.newer(offset));
+            // Without the lock any length may be read: a key that may end outside the file is left alone.
+            boolean inside = offset < layout.size - Items.HEADER - Items.DEADLINES - SlabLayout.KEY_MOST;
+            if (inside && Items.keyLength(mutations.items.shape(offset)) <= KEY_SENT_FOR_MOST) {
+                more += memory.acquire(mutations.index.lineAt(mutations.items.hash(offset)));
+            }
+        }
+        if (isNever(more)) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private long shapeOf(int reference) {
+        long offset = (reference & 0xffffffffL) << 3;
+        return layout.holdsItem(offset) ? memory.acquire(Items.shapeAt(offset)) : 0;
+    }
+
+    /** What was read must seem to be of use, or the compiler drops the reading. */
+    private static boolean isNever(long word) {
+        return word == 0x5eed_5eed_5eed_5eedL;
     }
 
     private long checkSize(byte[] key, long bytes) {
@@ -189,7 +231,7 @@ final class SlabStore {
                 && Items.hasDeadline(givenShape) == Items.hasDeadline(mutations.items.shape(found))) {
             recency.stored(head, bytes, frequency);
             long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
-            return rewrite(line, found, shape, content, key, value, ttlNanos, slot);
+            return rewrite(hash, found, shape, content, key, value, ttlNanos, slot);
         }
         long offset = inPlace ? found : reserve(slot, bytes, found, mayEvict);
         if (offset == 0) {
@@ -206,7 +248,7 @@ final class SlabStore {
         long version = memory.word(C_VERSION) + 1;
         memory.word(C_VERSION, version);
         long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
-        int checksum = write(offset, shape, version, content, key, value, ttlNanos);
+        int checksum = write(hash, offset, shape, version, content, key, value, ttlNanos);
         recency.stored(head, bytes, frequency);
         probe.at(Probe.Point.VALUE_WRITTEN);
         if (old != 0) {
@@ -227,15 +269,16 @@ final class SlabStore {
      * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
      */
     private PutResult rewrite(
-            long line, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+            long hash, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+        long line = mutations.index.lineAt(hash);
         mutations.index.shut(line);
         mutations.rewriting(offset);
         probe.at(Probe.Point.REWRITING);
         long version = memory.word(C_VERSION) + 1;
         memory.word(C_VERSION, version);
-        int checksum = writeBody(offset, shape, version, content, key, value, ttlNanos);
+        int checksum = writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
         probe.at(Probe.Point.VALUE_WRITTEN);
-        mutations.rewritten(offset, version, shape, checksum);
+        mutations.rewritten(hash, offset, version, shape, checksum);
         mutations.index.open(line);
         probe.at(Probe.Point.PUT_LINKED);
         return counted(slot, version);
@@ -276,13 +319,15 @@ final class SlabStore {
     }
 
     /** Writes everything but the chain word, which {@link Mutations#link} writes; returns the checksum for it. */
-    private int write(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+    private int write(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         memory.word(offset + 16, version);
         memory.word(Items.shapeAt(offset), shape);
-        return writeBody(offset, shape, version, content, key, value, ttlNanos);
+        return writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
     }
 
-    private int writeBody(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+    private int writeBody(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         long monotonic = 0;
         long wall = 0;
         if (ttlNanos != 0) {
@@ -294,7 +339,7 @@ final class SlabStore {
         long at = offset + Items.keyAt(shape);
         memory.write(at, key, 0, key.length);
         memory.write(at + key.length, value, 0, value.length);
-        return Items.seal(content, version, shape, monotonic, wall);
+        return Items.seal(content, hash, version, shape, monotonic, wall);
     }
 
     private boolean isGone(long offset) {
