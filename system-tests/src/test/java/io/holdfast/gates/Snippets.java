@@ -46,6 +46,7 @@ final class Snippets {
                 import io.holdfast.sweep.*;
                 import io.holdfast.sweep.catalogue.*;
                 import io.holdfast.sweep.node.*;
+                import io.holdfast.sweep.piece.*;
                 import java.nio.file.*;
                 import java.util.*;
                 @SuppressWarnings("unused")

@@ -50,12 +50,12 @@ final class SweepMeters {
 
     void ran(SweepReport report, long deleted) {
         cycles.increment();
-        examined.increment(report.examined());
-        trashed.increment(report.trashed());
-        emptied.increment(deleted);
+        examined.increment((double) report.examined());
+        trashed.increment((double) report.trashed());
+        emptied.increment((double) deleted);
         for (NodeReport node : report.nodes()) {
-            trashedBytes.increment(node.trashedBytes());
-            node.spared().forEach((reason, count) -> spared.increment(count));
+            trashedBytes.increment((double) node.trashedBytes());
+            node.spared().forEach((reason, count) -> spared.increment((double) count));
         }
         lastCycle.set(report.cycle());
         waiting.set(report.nodes().stream()

@@ -1,11 +1,15 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
+import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.rpc.RemoteNode;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -22,6 +26,7 @@ import picocli.CommandLine.Option;
         footer = {
             "  holdfast sweep status --nodes /srv/n1,/srv/n2",
             "  holdfast sweep status --manager 10.0.0.1:7000 --watch",
+            "  holdfast sweep status --fleet fleet --owner photos",
         })
 public final class StatusCommand extends CliCommand {
 
@@ -36,6 +41,9 @@ public final class StatusCommand extends CliCommand {
     @Option(names = "--manager", paramLabel = "HOST:PORT", description = "A fleet's manager, instead of nodes.")
     private @Nullable String manager;
 
+    @Option(names = "--owner", paramLabel = "NAME", description = "With --fleet: whose cycles.")
+    private @Nullable String owner;
+
     @Option(names = "--watch", description = "With --manager: show it again and again, until stopped.")
     private boolean watch;
 
@@ -49,6 +57,11 @@ public final class StatusCommand extends CliCommand {
                     Thread.sleep(WATCH_EVERY);
                 }
                 return FleetLines.answer(fleet.peers().status(of));
+            }
+        }
+        if (fleet.isGiven()) {
+            try (fleet) {
+                return askNodes();
             }
         }
         Table cycles = Table.of("node", "owner", "lastCycle", "underWay", "verdict", "wouldTrash", "alarms");
@@ -72,6 +85,36 @@ public final class StatusCommand extends CliCommand {
                     + " the catalogue about them.");
         }
         return answer;
+    }
+
+    private Answer askNodes() throws Exception {
+        String name = owner;
+        if (name == null) {
+            throw HoldfastException.misuse("--fleet without --owner", "name whose cycles to look at");
+        }
+        OwnerId of = new OwnerId(name);
+        Table table = Table.of("node", "lastCycle", "state", "verdict", "wouldTrash", "trashed", "alarms", "detail");
+        boolean finding = false;
+        for (RemoteNode node : fleet.nodes()) {
+            try {
+                long last = node.progress(of, 0).lastCycle();
+                NodeProgress progress = node.progress(of, last);
+                finding |= !progress.alarms().isEmpty();
+                table.row(
+                        node.id().name(),
+                        last,
+                        progress.state(),
+                        progress.verdict(),
+                        progress.wouldTrash(),
+                        progress.trashed(),
+                        progress.alarms().size(),
+                        progress.detail());
+            } catch (HoldfastException e) {
+                finding = true;
+                table.row(node.id().name(), null, null, null, null, null, null, e.getMessage());
+            }
+        }
+        return (finding ? Answer.finding() : Answer.ok()).table("nodes", table);
     }
 
     private static void add(String node, NodeStatus.OfOwner status, Table cycles, Table trash, Table alarms) {

@@ -3,6 +3,7 @@ package io.holdfast.app.why;
 import io.holdfast.HoldfastException;
 import io.holdfast.Reclaimed;
 import io.holdfast.Setting;
+import io.holdfast.Settings;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
 import io.holdfast.app.cli.Answer;
@@ -11,12 +12,15 @@ import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.sweep.PieceWhy;
+import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.catalogue.FileCatalogue;
+import io.holdfast.sweep.node.NodeBuilder;
+import io.holdfast.sweep.node.StorageNode;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -46,8 +50,11 @@ import picocli.CommandLine.Parameters;
             "  holdfast why session:rooms/lobby",
             "  holdfast why aggregate:visits/index.html",
             "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
+            "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue graph:photos",
         })
 public final class WhyCommand extends CliCommand {
+
+    private static final String GRAPH = "graph:";
 
     @Parameters(
             paramLabel = "KIND:ID",
@@ -65,19 +72,30 @@ public final class WhyCommand extends CliCommand {
             description = "For a piece: the folders of the storage nodes.")
     private List<Path> nodes = new ArrayList<>();
 
-    @Option(names = "--catalogue", paramLabel = "FILE", description = "For a piece: a catalogue file to ask as well.")
-    private @Nullable Path catalogue;
+    @Option(
+            names = "--catalogue",
+            paramLabel = "WHERE",
+            description = "For a piece: a catalogue file, or graph:NAME, to ask as well.")
+    private @Nullable String catalogue;
 
     @Override
     protected Answer run(Console console) throws Exception {
-        if (thing.kind() == ThingId.Kind.PIECE) {
+        String where = catalogue;
+        boolean namedByGraph = where != null && where.startsWith(GRAPH);
+        if (thing.kind() == ThingId.Kind.PIECE && !namedByGraph) {
             return PieceWhy.answer(
-                    thing, nodes, catalogue == null ? Optional.empty() : Optional.of(FileCatalogue.of(catalogue)));
+                    thing, nodes, where == null ? Optional.empty() : Optional.of(FileCatalogue.of(Path.of(where))));
         }
+        String space = where != null && namedByGraph ? where.substring(GRAPH.length()) : thing.space();
         Optional<Addressing> addressing;
         try (RedisLink link = redis.link()) {
-            addressing = ValueGraph.existing(link, thing.space());
+            addressing = ValueGraph.existing(link, space);
         }
+        if (namedByGraph && addressing.isEmpty()) {
+            throw new HoldfastException(
+                    HoldfastException.Category.GONE, "there is no graph " + space, "check the name and --redis", null);
+        }
+        List<StorageNode> open = new ArrayList<>();
         try (Holdfast holdfast = Holdfast.builder()
                         .uri(redis.uri())
                         .passive()
@@ -85,13 +103,25 @@ public final class WhyCommand extends CliCommand {
                         .open();
                 Progress progress = console.progress("walking", 1)) {
             long[] shown = {0};
-            return answer(new Whys(holdfast)
-                    .progress((phase, done, total) -> {
+            Whys whys = new Whys(holdfast);
+            if (namedByGraph) {
+                for (Path folder : nodes) {
+                    open.add(StorageNode.at(folder, NodeBuilder.nameOf(folder).name())
+                            .settings(Settings.ofProcess())
+                            .open());
+                }
+                whys.nodes(open).catalogue(GraphCatalogue.of(holdfast.graph(space)));
+            }
+            return answer(whys.progress((phase, done, total) -> {
                         progress.total(total);
                         progress.step(done - shown[0]);
                         shown[0] = done;
                     })
                     .ask(thing));
+        } finally {
+            for (StorageNode node : open) {
+                node.close();
+            }
         }
     }
 

@@ -5,9 +5,9 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.graph.ValueId;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.catalogue.IdForm;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
 import java.util.Arrays;
 import java.util.List;
 

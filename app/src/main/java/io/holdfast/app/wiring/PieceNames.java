@@ -1,8 +1,8 @@
 package io.holdfast.app.wiring;
 
 import io.holdfast.redis.graph.ValueId;
-import io.holdfast.sweep.NodeId;
-import io.holdfast.sweep.PieceId;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
 
 /**
  * Knows which pieces a value of a graph names. It must fail rather than pass over a value that it does not understand: what

@@ -1,7 +1,7 @@
 package io.holdfast.app.wiring;
 
-import io.holdfast.sweep.NodeId;
 import io.holdfast.sweep.catalogue.Catalogue.PieceSink;
+import io.holdfast.sweep.piece.NodeId;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;

@@ -8,18 +8,25 @@ import io.holdfast.app.HoldfastCommands;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.wiring.PieceLeaf;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.slab.SlabCache;
+import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.testkit.SharedRedis;
+import java.io.ByteArrayInputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -116,6 +123,26 @@ class OperatorCommandsIT {
             putADocument(holdfast);
             assertThat(run("verify", "--graph", "docs,nothing")).isEqualTo(ExitCode.UNREACHABLE);
             assertThat(out).contains("there is no graph nothing").containsPattern("graph docs +sound");
+        }
+    }
+
+    @Test
+    void whyOfAPieceThatAGraphNamesShowsTheChainUpToTheRoot() throws Exception {
+        PieceId piece = PieceId.of(new byte[32]);
+        Path n1 = folder.resolve("n1");
+        try (StorageNode node = StorageNode.at(n1, "n1").open()) {
+            node.put(new OwnerId("docs"), piece, new ByteArrayInputStream(new byte[5]));
+        }
+        String[] why = {"why", "piece:n1/" + piece, "--nodes", n1.toString(), "--catalogue", "graph:docs"};
+        assertThat(run(why)).isEqualTo(ExitCode.NOT_FOUND);
+        try (Holdfast holdfast = Holdfast.connect(SERVER.uri().toString());
+                GraphWriter writer = holdfast.graph("docs").writer()) {
+            assertThat(run(why)).isEqualTo(ExitCode.OK);
+            assertThat(out).contains("is doomed: the catalogue does not know it");
+            byte[] leaf = PieceLeaf.of(List.of(new PieceLeaf.Piece(new NodeId("n1"), piece)));
+            holdfast.graph("docs").root("main").set(writer.put(leaf));
+            assertThat(run(why)).isEqualTo(ExitCode.OK);
+            assertThat(out).contains("is alive: on node n1 since", "held by value:docs/", "held by root:docs/main");
         }
     }
 

@@ -18,9 +18,9 @@ import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.slab.SlabCache;
-import io.holdfast.sweep.PieceId;
 import io.holdfast.sweep.Sweep;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.testkit.ChildJvm;
 import io.holdfast.testkit.RedisServer;
 import java.io.ByteArrayInputStream;
@@ -250,28 +250,22 @@ public final class SoakSuite implements Suite {
             long owned = holdfast.graph("docs").roots().keySet().stream()
                     .filter(root -> root.startsWith("session:"))
                     .count();
-            run.row(Row.reported("findings of verify", "count", Direction.LOWER, findings)
-                    .goal(0));
-            run.row(Row.reported("live pieces lost", "count", Direction.LOWER, lost)
-                    .goal(0));
-            run.row(Row.reported(
-                            "sessions left open",
-                            "count",
-                            Direction.LOWER,
-                            closer.view().stats().live())
-                    .goal(0));
-            run.row(Row.reported("snapshots left by sessions", "count", Direction.LOWER, owned)
-                    .goal(0));
+            long open = closer.view().stats().live();
+            run.row(count("findings of verify", Direction.LOWER, findings).goal(0));
+            run.row(count("live pieces lost", Direction.LOWER, lost).goal(0));
+            run.row(count("sessions left open", Direction.LOWER, open).goal(0));
+            run.row(count("snapshots left by sessions", Direction.LOWER, owned).goal(0));
             run.row(growth("Redis memory, last third / first", redisMemory));
             run.row(growth("heap, last third / first", heap));
-            run.row(Row.reported("processes killed", "count", Direction.HIGHER, kills));
-            run.row(Row.reported("cycles", "count", Direction.HIGHER, cycles));
-            run.row(Row.reported("pieces trashed", "count", Direction.HIGHER, trashed));
-            run.row(Row.reported(
-                    "sessions closed",
-                    "count",
-                    Direction.HIGHER,
-                    closer.view().stats().closed()));
+            run.row(count("processes killed", Direction.HIGHER, kills));
+            run.row(count("cycles", Direction.HIGHER, cycles));
+            run.row(count("pieces trashed", Direction.HIGHER, trashed));
+            run.row(count(
+                    "sessions closed", Direction.HIGHER, closer.view().stats().closed()));
+        }
+
+        private static Row count(String name, Direction direction, long count) {
+            return Row.reported(name, "count", direction, (double) count);
         }
 
         private static Row growth(String name, List<Double> samples) {

@@ -214,7 +214,11 @@ public final class FingerprintScan {
             if (last != null && node.equals(lastNode)) {
                 return last;
             }
-            Lane lane = lanes.computeIfAbsent(node, n -> new Lane(targets.get(n), batch));
+            Lane lane = lanes.get(node);
+            if (lane == null) {
+                lane = new Lane(targets.get(node), batch);
+                lanes.put(node, lane);
+            }
             lastNode = node;
             lastLane = lane;
             return lane;

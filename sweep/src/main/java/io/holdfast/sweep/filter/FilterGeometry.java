@@ -1,6 +1,8 @@
 package io.holdfast.sweep.filter;
 
 import io.holdfast.HoldfastException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * How large a filter is and how it is cut: {@code blocks} blocks of {@code words} 64-bit words. An id sets one bit in
@@ -27,6 +29,11 @@ public record FilterGeometry(int words, int blocks) {
 
     /** Sized a little below the promise, so that chance does not lift a filter above it. */
     private static final double MARGIN = 0.97;
+
+    /** How many ids a block may get depends on these alone, and costs a fifth of a millisecond to find. */
+    private record Promise(int words, double rate) {}
+
+    private static final Map<Promise, Double> LOADS = new ConcurrentHashMap<>();
 
     public FilterGeometry {
         if (words != COARSE && words != FINE) {
@@ -60,19 +67,23 @@ public record FilterGeometry(int words, int blocks) {
     }
 
     private static long blocksFor(int words, long ids, double rate) {
+        double exact = ids / LOADS.computeIfAbsent(new Promise(words, rate), FilterGeometry::idsPerBlock);
+        // Few blocks are filled less evenly than many: the second term pays for that and is nothing at size.
+        return Math.max(1, (long) Math.ceil(exact + Math.sqrt(exact)));
+    }
+
+    private static double idsPerBlock(Promise promise) {
         double low = 0.01;
-        double high = 64.0 * words;
+        double high = 64.0 * promise.words();
         for (int i = 0; i < 50; i++) {
             double middle = (low + high) / 2;
-            if (rateAtLoad(words, middle) <= rate * MARGIN) {
+            if (rateAtLoad(promise.words(), middle) <= promise.rate() * MARGIN) {
                 low = middle;
             } else {
                 high = middle;
             }
         }
-        double exact = ids / low;
-        // Few blocks are filled less evenly than many: the second term pays for that and is nothing at size.
-        return Math.max(1, (long) Math.ceil(exact + Math.sqrt(exact)));
+        return low;
     }
 
     private static double rateAtLoad(int words, double idsPerBlock) {

@@ -9,6 +9,7 @@ import io.holdfast.sweep.transfer.NodeBatch;
 import io.holdfast.sweep.transfer.SendWindow;
 import io.holdfast.sweep.transfer.SessionKey;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,7 @@ final class Outbox {
     private final Duration patience;
     private final Pause pause;
     private final Time time;
-    private final List<NodeBatch> gathered = new ArrayList<>();
+    private final ArrayDeque<NodeBatch> gathered = new ArrayDeque<>();
     private int gatheredPieces;
     private WorkerPort.@Nullable Link link;
     private int generation;
@@ -153,24 +154,39 @@ final class Outbox {
         }
         gathered.add(batch);
         gatheredPieces += batch.count();
-        if (gatheredPieces >= framePieces || gathered.size() >= FRAME_BATCHES) {
-            flush();
+        flush(false);
+    }
+
+    /**
+     * Makes frames of what is gathered. Waiting lets other scanners in, so what waits stays in the queue: it is taken out
+     * only when it is put on the wire, or batches of one node could overtake each other.
+     */
+    private void flush(boolean all) throws InterruptedException {
+        while (givenUp.isEmpty() && isDue(all)) {
+            if (window.hasRoom()) {
+                put(window.add(next(), time.nanoTime()));
+            } else {
+                look();
+            }
         }
     }
 
-    private void flush() throws InterruptedException {
-        if (gathered.isEmpty()) {
-            return;
+    private boolean isDue(boolean all) {
+        return gatheredPieces >= framePieces || gathered.size() >= FRAME_BATCHES || (all && !gathered.isEmpty());
+    }
+
+    private List<NodeBatch> next() {
+        List<NodeBatch> batches = new ArrayList<>();
+        int pieces = 0;
+        while (!gathered.isEmpty()
+                && batches.size() < FRAME_BATCHES
+                && (batches.isEmpty() || pieces + gathered.getFirst().count() <= Frame.FINGERPRINTS_MAX)) {
+            NodeBatch batch = gathered.removeFirst();
+            batches.add(batch);
+            pieces += batch.count();
         }
-        List<NodeBatch> batches = List.copyOf(gathered);
-        gathered.clear();
-        gatheredPieces = 0;
-        while (givenUp.isEmpty() && !window.hasRoom()) {
-            look();
-        }
-        if (givenUp.isEmpty()) {
-            put(window.add(batches, time.nanoTime()));
-        }
+        gatheredPieces -= pieces;
+        return batches;
     }
 
     /** Waits a little, and does what silence asks for. */
@@ -190,7 +206,7 @@ final class Outbox {
 
     /** Sends what is left and waits until all of it is acknowledged; false if the worker was given up. */
     synchronized boolean finish() throws InterruptedException {
-        flush();
+        flush(true);
         while (givenUp.isEmpty() && !window.isDone()) {
             look();
         }

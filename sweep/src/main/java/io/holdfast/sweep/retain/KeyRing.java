@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -54,6 +55,9 @@ public final class KeyRing {
     private final @Nullable Path file;
     private final Map<String, Entry> entries = new LinkedHashMap<>();
     private final Map<String, Instant> revoked = new LinkedHashMap<>();
+    /** Reading a public key costs as much as checking a signature. */
+    private final Map<String, PublicKey> parsed = new HashMap<>();
+
     private @Nullable FileTime readAt;
     private long readSize;
 
@@ -135,7 +139,11 @@ public final class KeyRing {
             throw refuse("key " + keyId + " is valid from " + entry.from() + " until " + entry.until());
         }
         try {
-            PublicKey key = SigningKey.publicKey(entry.publicText());
+            PublicKey key = parsed.get(entry.publicText());
+            if (key == null) {
+                key = SigningKey.publicKey(entry.publicText());
+                parsed.put(entry.publicText(), key);
+            }
             Signature signature = Signature.getInstance(SigningKey.ALGORITHM);
             signature.initVerify(key);
             signature.update(signed.text());
@@ -184,6 +192,7 @@ public final class KeyRing {
         }
         entries.clear();
         revoked.clear();
+        parsed.clear();
         for (String line : lines.subList(1, lines.size())) {
             parse(line);
         }

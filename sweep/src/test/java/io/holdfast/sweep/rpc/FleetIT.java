@@ -31,6 +31,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -111,7 +112,7 @@ class FleetIT {
     }
 
     private String server(String node) {
-        return java.util.Objects.requireNonNull(fleet.nodeServers.get(node)).address();
+        return Objects.requireNonNull(fleet.nodeServers.get(node)).address();
     }
 
     @ParameterizedTest
@@ -153,7 +154,7 @@ class FleetIT {
     void whoCannotBeReachedIsNamedAndTheRestGoesOn() throws IOException {
         fleet.worker().worker();
         fleet.workers.getFirst().close();
-        fleet.nodeServers.get("n2").close();
+        Objects.requireNonNull(fleet.nodeServers.get("n2")).close();
         CycleReport report = fleet.manager().run();
         assertThat(report.in("waiting")).hasSize(2);
         assertThat(report.in("failed")).singleElement().satisfies(node -> {
