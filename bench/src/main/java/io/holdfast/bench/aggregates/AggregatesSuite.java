@@ -81,9 +81,9 @@ public final class AggregatesSuite implements Suite {
     /** Updates of keys that are at hand, by one thread, everything durable in the end. */
     private static void updates(Run run) throws Exception {
         run.note("hot keys");
-        int count = run.size(2_000_000, 400_000);
-        int unorderedCount = run.size(300_000, 60_000);
-        int originalCount = run.size(4_000, 1_000);
+        int count = run.size(2_000_000, 300_000);
+        int unorderedCount = run.size(300_000, 40_000);
+        int originalCount = run.size(4_000, 500);
         try (RedisServer server = RedisServer.start();
                 ServerCpu cpu = new ServerCpu(server.uri());
                 Jedis jedis = server.client();
@@ -157,7 +157,7 @@ public final class AggregatesSuite implements Suite {
     /** Keys that come once each: every update is a publish and a leave. */
     private static void cold(Run run) throws Exception {
         run.note("cold keys");
-        int count = run.size(200_000, 50_000);
+        int count = run.size(200_000, 25_000);
         try (RedisServer server = RedisServer.start();
                 ServerCpu cpu = new ServerCpu(server.uri());
                 Holdfast holdfast = Holdfast.connect(server.uri().toString());
@@ -191,14 +191,14 @@ public final class AggregatesSuite implements Suite {
     }
 
     private static void closes(Run run) throws Exception {
-        int count = run.size(40_000, 10_000);
+        int count = run.size(40_000, 6_000);
         Path folder = Files.createTempDirectory("holdfast-bench");
         try (RedisServer server = RedisServer.start();
                 Holdfast holdfast = Holdfast.connect(server.uri().toString());
                 Jedis jedis = server.client()) {
             try (HikariDataSource h2 = EmbeddedDatabase.in(folder)) {
                 run.note("closes into H2");
-                double original = originalCloses(jedis, h2, run.size(4_000, 1_000));
+                double original = originalCloses(jedis, h2, run.size(4_000, 500));
                 run.row(Row.reported("closes into H2", "1/s", Direction.HIGHER, closes(holdfast, h2, "h2", count, run))
                         .goal(4_000));
                 run.row(Row.reported("closes into H2, the original's way", "1/s", Direction.HIGHER, original));
@@ -239,7 +239,7 @@ public final class AggregatesSuite implements Suite {
                 .set(AggregateSettings.TABLE, 2 * count)
                 .sink(JdbcSink.to(database))
                 .start()) {
-            int rounds = run.size(3, 2);
+            int rounds = run.size(3, 1);
             double[] rates = new double[rounds];
             for (int round = 0; round <= rounds; round++) {
                 for (String key : keys("page-" + round + "-", count)) {

@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  *   parts    EPOCH=KEY -> PART LENGTH:BYTES, one after the other: what each instance has added to that epoch
  *   marks    =KEY -> what counts: the last publish of each instance, and up to where each ordered source
  *   ids      digest of (source, id, key) -> when it counted: unordered sources
- *   ends     =KEY -> when the hard window of the open epoch ends
- *   forget   =KEY -> when to see whether its marks may go
+ *   ends     =KEY -> when the hard window of an epoch that is held ends; later, when to see whether its marks may go
  *   meta     also: bytes, of all parts that wait
  * </pre>
  *
@@ -37,21 +36,24 @@ final class AggregateScripts {
 
     private static final Script PUBLISH = script(
             "publish.lua",
-            "meta things due parts marks ends ids forget",
+            "meta things due parts marks ends ids",
             "part lease file hard-ms window-s limit entries…",
             "status entries…");
     private static final Script TEND = script(
             "tend.lua",
-            "meta things due closing claims ends marks ids forget",
+            "meta things due closing claims ends marks ids",
             "limit window-s by",
             "status next-ms frozen forgotten bytes more");
     private static final Script FREEZE =
-            script("freeze.lua", "things due closing claims ends", "by evidence things…", "statuses…");
-    private static final Script FREEZE_ALL = script(
-            "freeze-all.lua", "things due closing claims ends", "by evidence before offset limit", "looked frozen");
+            script("freeze.lua", "things due closing claims", "by evidence things…", "statuses…");
+    private static final Script FREEZE_ALL =
+            script("freeze-all.lua", "things due closing claims", "by evidence before offset limit", "looked frozen");
     private static final Script EXTEND = script("extend.lua", "things due ends", "thing ms", "status end-ms");
-    private static final Script FLUSHED =
-            script("flushed.lua", "meta things closing claims parts ledger", "space by capacity claims…", "statuses…");
+    private static final Script FLUSHED = script(
+            "flushed.lua",
+            "meta things closing claims parts ledger ends",
+            "space by capacity window-s claims…",
+            "statuses…");
     private static final Script BURY =
             script("bury.lua", "things closing claims letters", "key token reason", "status");
     private static final Script PARTS = script("parts.lua", "parts", "keys…", "packed…");
@@ -258,8 +260,8 @@ final class AggregateScripts {
     /** A claim whose value is in the sink. */
     record Done(Claim claim, String note) {}
 
-    Call committing(int shard, String by, int ledgerCapacity, List<Done> done) {
-        List<byte[]> arguments = texts(set.name(), by, Integer.toString(ledgerCapacity));
+    Call committing(int shard, String by, int ledgerCapacity, long windowSeconds, List<Done> done) {
+        List<byte[]> arguments = texts(set.name(), by, Integer.toString(ledgerCapacity), Long.toString(windowSeconds));
         for (Done one : done) {
             arguments.add(bytes(field(one.claim().id(), one.claim().epoch())));
             arguments.add(bytes(Long.toString(one.claim().token())));

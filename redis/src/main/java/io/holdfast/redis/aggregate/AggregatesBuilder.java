@@ -22,7 +22,7 @@ public final class AggregatesBuilder<T> {
     private @Nullable Codec<T> codec;
     private @Nullable Sink<T> sink;
     private Executor executor =
-            task -> Thread.ofVirtual().name("holdfast-aggregates").start(task);
+            task -> Thread.ofPlatform().daemon().name("holdfast-aggregates").start(task);
     private ScriptCaller caller;
 
     public AggregatesBuilder(Client client, String name, Class<T> type, BinaryOperator<T> merge) {
@@ -66,7 +66,7 @@ public final class AggregatesBuilder<T> {
         return this;
     }
 
-    /** Where the sink is called; otherwise in a virtual thread for each batch. */
+    /** Where the sink is called; otherwise in a thread for each batch, of which there are few at a time. */
     public AggregatesBuilder<T> executor(Executor executor) {
         this.executor = executor;
         return this;

@@ -281,6 +281,7 @@ final class Flushers<T> implements Duty {
                 shard,
                 by,
                 rules.ledgerCapacity(),
+                rules.redeliveryWindow().toSeconds(),
                 written.stream().map(one -> new Done(one.claim, note(one))).toList())));
         List<Outcome> outcomes = scripts.all(calls);
         int next = 0;

@@ -37,6 +37,7 @@ final class LocalTable<T> {
     private final ArrayDeque<Partial<T>> queue = new ArrayDeque<>();
     private final ArrayDeque<Partial<T>> urgent = new ArrayDeque<>();
     private int leavingCount;
+    private long lookedNanos;
     private int pending;
     private boolean closed;
     private boolean full;
@@ -56,6 +57,7 @@ final class LocalTable<T> {
         this.figures = figures;
         this.numbers = numbers;
         this.hurry = hurry;
+        this.lookedNanos = time.nanoTime();
     }
 
     /** The batch that the update goes with; null if it was durable before. */
@@ -76,7 +78,7 @@ final class LocalTable<T> {
             partial.usedNanos = now;
             stay(partial);
             if (batch != null && !partial.queued && !partial.hastened && !partial.sending) {
-                enqueue(partial);
+                enqueue(partial, now);
             }
             makeRoom();
             return batch;
@@ -136,6 +138,10 @@ final class LocalTable<T> {
         hurry.run();
     }
 
+    private boolean isCrowded() {
+        return partials.size() - leavingCount > rules.tablePerShard() / 2;
+    }
+
     private void leave(Partial<T> partial) {
         if (!partial.leaving) {
             partial.leaving = true;
@@ -159,32 +165,25 @@ final class LocalTable<T> {
         }
     }
 
-    /** Leaves what nobody used for a soft window; all of it is in front, but for what was extended. */
+    /** Leaves what nobody used for a soft window; looks at all keys, and so not too often. */
     void leaveUnused() {
         lock.lock();
         try {
             long now = time.nanoTime();
             long soft = rules.softWindow().toNanos();
-            for (Partial<T> partial : List.copyOf(unused(now, soft))) {
-                leave(partial);
+            if (now - lookedNanos < Math.min(soft / 16, TimeUnit.SECONDS.toNanos(1))) {
+                return;
+            }
+            lookedNanos = now;
+            for (Partial<T> partial : partials.values()) {
+                boolean kept = partial.extended && partial.extendedUntilNanos - now > 0;
+                if (now - partial.usedNanos >= soft && !partial.leaving && !partial.sending && !kept) {
+                    leave(partial);
+                }
             }
         } finally {
             lock.unlock();
         }
-    }
-
-    private List<Partial<T>> unused(long now, long soft) {
-        List<Partial<T>> found = new ArrayList<>();
-        for (Partial<T> partial : partials.values()) {
-            if (now - partial.usedNanos < soft) {
-                break;
-            }
-            boolean kept = partial.extended && partial.extendedUntilNanos - now > 0;
-            if (!partial.leaving && !partial.sending && !kept) {
-                found.add(partial);
-            }
-        }
-        return found;
     }
 
     /** A publish of this shard that is under way. */
@@ -223,6 +222,11 @@ final class LocalTable<T> {
                 Partial<T> partial = queue.remove();
                 if (partial.queued && !partial.hastened) {
                     partial.queued = false;
+                    if (isCrowded() && partial.usedNanos == partial.dirtySinceNanos && !partial.leaving) {
+                        // Used once since the last publish, and its place is wanted: one publish instead of two.
+                        partial.leaving = true;
+                        leavingCount++;
+                    }
                     put(partial, now, shipment);
                 }
             }
@@ -273,7 +277,7 @@ final class LocalTable<T> {
                 partial.sending = false;
                 if (answers.isEmpty()) {
                     figures.unanswered.increment();
-                    enqueue(partial);
+                    enqueue(partial, time.nanoTime());
                     continue;
                 }
                 Answer answer = answers.get(i);
@@ -292,7 +296,7 @@ final class LocalTable<T> {
                 if (answer instanceof Answer.Otherwise || answer instanceof Answer.Seen) {
                     hasten(partial); // what is refused so will not be refused again
                 } else {
-                    enqueue(partial);
+                    enqueue(partial, time.nanoTime());
                 }
             }
             room.signalAll();
@@ -318,9 +322,9 @@ final class LocalTable<T> {
         }
     }
 
-    private void enqueue(Partial<T> partial) {
+    private void enqueue(Partial<T> partial, long now) {
         if (!partial.queued && !partial.hastened) {
-            partial.dirtySinceNanos = time.nanoTime();
+            partial.dirtySinceNanos = now;
             partial.queued = true;
             queue.add(partial);
         }

@@ -107,8 +107,9 @@ final class Publisher<T> implements Duty {
         List<Outcome> outcomes;
         try {
             outcomes = scripts.all(calls);
-        } catch (HoldfastException e) {
-            outcomes = calls.stream().map(call -> new Outcome(null, e)).toList();
+        } catch (RuntimeException e) {
+            HoldfastException none = unanswered(e);
+            outcomes = calls.stream().map(call -> new Outcome(null, none)).toList();
         }
         int next = 0;
         boolean lapsed = false;
@@ -119,19 +120,29 @@ final class Publisher<T> implements Duty {
             }
             Outcome outcome = outcomes.get(next++);
             List<Answer> answers = List.of();
-            if (outcome.failure() != null) {
-                failure = outcome.failure();
-            } else {
+            try {
                 answers = AggregateScripts.answers(outcome.get());
                 lapsed |= answers.isEmpty();
+            } catch (RuntimeException e) {
+                failure = unanswered(e); // whatever it was, what was sent goes out again
             }
             tables.get(shard).answered(shipment, answers);
         }
         if (lapsed) {
-            holds.heartbeat(); // takes new leases where they are gone
             failure = new HoldfastException(Category.RETRY, "the lease of this instance had lapsed");
+            try {
+                holds.heartbeat(); // takes new leases where they are gone
+            } catch (RuntimeException e) {
+                failure = unanswered(e);
+            }
         }
         return failure;
+    }
+
+    private static HoldfastException unanswered(RuntimeException e) {
+        return e instanceof HoldfastException own
+                ? own
+                : new HoldfastException(Category.RETRY, "a publish was not answered: " + e, e);
     }
 
     /** Tells what became of updates, outside of every lock, since what waits for it is not ours. */

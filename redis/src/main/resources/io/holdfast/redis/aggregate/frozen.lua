@@ -8,7 +8,6 @@ local function freeze(keys, thing, record, now, by, evidence)
   local key = string.sub(record, 1, 16) .. thing
   redis.call('HSET', keys.things, thing, '0000000000000000' .. (unfinished + 1))
   redis.call('ZREM', keys.due, thing)
-  redis.call('ZREM', keys.ends, thing)
   redis.call('HSET', keys.closing, key, '0 0 ' .. by .. ' ' .. evidence)
   redis.call('ZADD', keys.claims, now, key)
   return true

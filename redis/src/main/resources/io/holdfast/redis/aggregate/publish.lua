@@ -8,7 +8,7 @@
 --   S LAST EPOCH OPEN HAS PART         it does not: the last number that counts and its epoch, the open epoch, own part
 --   P \n@SOURCE POSITION \n#INDEX      it does not: these positions were seen
 --   F                                  it does not: too many bytes wait for the sink
--- KEYS  meta things due parts marks ends ids forget
+-- KEYS  meta things due parts marks ends ids
 -- ARGV  part lease file hard-ms window-s limit entries…
 -- REPLY status entries…
 --@include ../hold/time.lua
@@ -65,9 +65,12 @@ local function seen(text, entry)
   end
   if ids > 0 then
     local from = entry + 8 + 3 * sources
-    for i, score in ipairs(call('ZMSCORE', KEYS[7], unpack(args, from, from + ids - 1))) do
-      if score then
-        refused = (refused or 'P') .. '\n#' .. (i - 1)
+    for chunk = from, from + ids - 1, 1000 do
+      local last = math.min(chunk + 999, from + ids - 1)
+      for i, score in ipairs(call('ZMSCORE', KEYS[7], unpack(args, chunk, last))) do
+        if score then
+          refused = (refused or 'P') .. '\n#' .. (chunk - from + i - 1)
+        end
       end
     end
   end
@@ -75,7 +78,7 @@ local function seen(text, entry)
 end
 local bytes, grown, limit = nil, 0, tonumber(args[6])
 local sets, set, files, filed, ends, ended = {}, 0, {}, 0, {}, 0
-local puts, put, notes, noted, fresh, epochs = {}, 0, {}, 0, {}, got[1] + 0
+local puts, put, notes, noted, epochs, opened = {}, 0, {}, 0, got[1] + 0, false
 -- Writes nothing yet: what it decides goes into the tables above.
 local function decide(i)
   local entry, thing, record, text, packed = first[i], things[i + 2], got[i + 2], marks[i] or '', parts[i]
@@ -118,7 +121,7 @@ local function decide(i)
     epochs = math.max(epochs + 1, us)
     epoch = string.format('%.0f', epochs)
     record = epoch .. (record and string.sub(record, 17, 17) or '0')
-    ends[ended + 1], ends[ended + 2], ended = string.format('%d', now + args[4]), thing, ended + 2
+    opened = true
   end
   if part ~= '' then
     puts[put + 1], puts[put + 2], put = epoch .. thing, after, put + 2
@@ -132,6 +135,9 @@ local function decide(i)
   local score
   if leave == '' then
     if not held then
+      -- Without a holder its soft window ends it before the hard one does.
+      local ends_at = packed and math.max(now, string.sub(epoch, 1, -4) + args[4]) or now + args[4]
+      ends[ended + 1], ends[ended + 2], ended = string.format('%d', ends_at), thing, ended + 2
       new, score = string.sub(record, 1, 17) .. lease, file
     elseif not at_first then
       new = record .. lease
@@ -150,7 +156,7 @@ local function decide(i)
       for other in string.gmatch(text, '\n%x+ %d+ ' .. epoch .. ' (%d+) %d+') do
         due = math.max(due, other * 1000)
       end
-      new, score = string.sub(record, 1, 17) .. '-the last instance left: ' .. string.sub(lease, 2),
+      new, score = string.sub(record, 1, 17) .. '-left by ' .. string.sub(lease, 2),
         string.format('%d', due)
     end
   end
@@ -160,9 +166,7 @@ local function decide(i)
   if new ~= got[i + 2] then
     sets[set + 1], sets[set + 2], set = thing, new, set + 2
   end
-  if text == '' then
-    fresh[#fresh + 1], fresh[#fresh + 2] = now, thing
-  elseif #text > 1024 then
+  if #text > 1024 then
     text = pruned(text, second - args[5])
   end
   for j = entry + 8, entry + 7 + 3 * args[entry + 6], 3 do
@@ -179,8 +183,10 @@ end
 if noted == 0 then
   return reply
 end
-if ended > 0 then
+if opened then
   sets[set + 1], sets[set + 2], set = 'E', string.format('%.0f', epochs), set + 2
+end
+if ended > 0 then
   call('ZADD', KEYS[6], unpack(ends))
 end
 if set > 0 then
@@ -194,18 +200,18 @@ if put > 0 then
   call('HINCRBY', KEYS[1], 'bytes', grown)
 end
 call('HSET', KEYS[5], unpack(notes))
-if fresh[1] then
-  call('ZADD', KEYS[8], 'NX', unpack(fresh))
-end
 for i = 1, count do
   local entry = first[i]
   local ids = args[entry + 7] + 0
   if ids > 0 and string.byte(reply[i + 1]) == 79 then
-    local from, adds = entry + 8 + 3 * args[entry + 6], {}
-    for j = from, from + ids - 1 do
-      adds[#adds + 1], adds[#adds + 2] = now, args[j]
+    local from = entry + 8 + 3 * args[entry + 6]
+    for chunk = from, from + ids - 1, 1000 do
+      local adds = {}
+      for j = chunk, math.min(chunk + 999, from + ids - 1) do
+        adds[#adds + 1], adds[#adds + 2] = now, args[j]
+      end
+      call('ZADD', KEYS[7], 'NX', unpack(adds))
     end
-    call('ZADD', KEYS[7], 'NX', unpack(adds))
   end
 end
 return reply

@@ -1,5 +1,6 @@
 package io.holdfast.redis.aggregate;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +16,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -184,9 +186,9 @@ class AggregateEndsIT {
         Actor a = stage.actor("a");
         a.visits.add(KEY, Visit.of(1));
         a.visits.publish();
-        Map<byte[], byte[]> earlier = new HashMap<>();
+        Map<String, byte[]> earlier = new HashMap<>();
         try (Jedis jedis = redis.client()) {
-            jedis.keys("hf:*".getBytes()).forEach(key -> earlier.put(key, jedis.dump(key)));
+            jedis.keys("hf:*").forEach(key -> earlier.put(key, jedis.dump(key)));
             a.visits.add(KEY, Visit.of(10));
             a.visits.publish();
             jedis.flushAll(); // a fail-over to a replica that had not seen the last publish
@@ -240,7 +242,7 @@ class AggregateEndsIT {
                         .set(AggregateSettings.RETRY_PAUSE, SECOND));
         a.sinkIsDown = true;
         int accepted = 0;
-        HoldfastException refused = null;
+        @Nullable HoldfastException refused = null;
         for (int i = 0; i < 400 && refused == null; i++) {
             try {
                 a.visits.add("page" + i, Visit.of(1));
@@ -250,8 +252,9 @@ class AggregateEndsIT {
             }
             stage.pass(Duration.ofMillis(500));
         }
-        assertThat(refused).isNotNull();
-        assertThat(refused.category()).isEqualTo(Category.FULL);
+        assertThat(refused)
+                .isInstanceOfSatisfying(
+                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.FULL));
         assertThat(a.visits.figures().waitingBytes()).isBetween(500L, 1_024L);
         a.sinkIsDown = false;
         stage.pass(Stage.SOFT.plusSeconds(120));
@@ -302,11 +305,11 @@ class AggregateEndsIT {
         String parts = "hf:{aggregate:visits:" + shardOf(a, KEY) + "}:parts";
         byte[] good;
         try (Jedis jedis = redis.client()) {
-            good = jedis.hget(parts.getBytes(), field.getBytes());
+            good = jedis.hget(parts.getBytes(UTF_8), field.getBytes(UTF_8));
             byte[] both = new byte[good.length + part.length()];
             System.arraycopy(good, 0, both, 0, good.length);
-            System.arraycopy(part.getBytes(), 0, both, good.length, part.length());
-            jedis.hset(parts.getBytes(), field.getBytes(), both);
+            System.arraycopy(part.getBytes(UTF_8), 0, both, good.length, part.length());
+            jedis.hset(parts.getBytes(UTF_8), field.getBytes(UTF_8), both);
         }
         a.visits.close(KEY);
         stage.pass(SECOND.multipliedBy(3));
@@ -317,7 +320,7 @@ class AggregateEndsIT {
             assertThat(dead.parts()).hasSize(2);
         });
         try (Jedis jedis = redis.client()) {
-            jedis.hset(parts.getBytes(), field.getBytes(), good);
+            jedis.hset(parts.getBytes(UTF_8), field.getBytes(UTF_8), good);
         }
         a.visits.view().retry(KEY, epoch);
         stage.pass(SECOND.multipliedBy(3));

@@ -73,6 +73,7 @@ class AggregateInputIT {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // what a caller without the checks may do
     void nullUpdateIsRefused() {
         Actor a = stage.actor("a");
         assertThatThrownBy(() -> a.visits.add("page", null)).hasMessageContaining("a null update for key 'page'");

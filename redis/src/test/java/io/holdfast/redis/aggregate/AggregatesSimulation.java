@@ -182,14 +182,14 @@ class AggregatesSimulation {
         private void drain() {
             for (int round = 0; round < 300 && !bus.isDone(); round++) {
                 revive();
-                advance(Duration.ofSeconds(1));
+                advance(Duration.ofSeconds(2));
                 for (int partition = 0; partition < PARTITIONS; partition++) {
                     if (bus.assigned[partition] < 0) {
                         instances.get(partition % INSTANCES).take(partition);
                     }
                     SimulatedInstance reader = instances.get(bus.assigned[partition]);
                     reader.acknowledge(partition);
-                    for (int i = 0; i < 4; i++) {
+                    for (int i = 0; i < 12; i++) {
                         pollIfRoom(reader, partition);
                     }
                 }
@@ -216,7 +216,8 @@ class AggregatesSimulation {
         private void everythingEnds() {
             instances.get(1).die();
             for (int i = 0; i < 120 && !isEmpty(); i++) {
-                advance(Duration.ofSeconds(2));
+                // Steps are small, so that somebody is there all the time and deadlines are believed.
+                advance(Duration.ofSeconds(4));
                 instances.forEach(SimulatedInstance::step);
             }
             assertThat(isEmpty()).as("everything is flushed").isTrue();
@@ -239,16 +240,23 @@ class AggregatesSimulation {
                                         prefix + "letters",
                                         prefix + "parts")
                                 > 0
-                        || !"0".equals(jedis.hget(prefix + "meta", "bytes"))
-                                && jedis.hexists(prefix + "meta", "bytes")) {
+                        || waitingBytes(prefix) > 0) {
                     return false;
                 }
             }
             return true;
         }
 
+        private long waitingBytes(String prefix) {
+            String bytes = jedis.hget(prefix + "meta", "bytes");
+            return bytes == null ? 0 : Long.parseLong(bytes);
+        }
+
         private void compare() {
             assertThat(sink.violations).isEmpty();
+            assertThat(waitingBytes("hf:{aggregate:sim:0}:") + waitingBytes("hf:{aggregate:sim:1}:"))
+                    .as("bytes that wait")
+                    .isZero();
             Map<Long, Integer> counted = new HashMap<>();
             sink.rows.forEach((row, flush) -> {
                 assertThat(flush.updates()).isEqualTo(flush.value().ids().size());

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -36,7 +37,7 @@ abstract class JdbcSinkContract {
             UUID id,
             DayOfWeek weekday,
             BigDecimal revenue,
-            Long maybe,
+            @Nullable Long maybe,
             List<String> tags) {}
 
     abstract DataSource database();

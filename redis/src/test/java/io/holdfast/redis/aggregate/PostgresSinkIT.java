@@ -33,8 +33,7 @@ class PostgresSinkIT extends JdbcSinkContract {
 
     @Test
     void connectionThatTheServerEndsIsARetry() throws Exception {
-        try (Connection connection = server.getPostgresDatabase().getConnection();
-                var statement = connection.createStatement()) {
+        try (Connection connection = server.getPostgresDatabase().getConnection()) {
             DataSource same = new SameConnection(connection);
             JdbcSink<Visit> sink = JdbcSink.to(same);
             sink.flush(List.of(flush("a", 1, Visit.class, Visit.of(1))));

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class RecordCodecTest {
@@ -65,9 +66,14 @@ class RecordCodecTest {
         }
     }
 
-    record Old(long views, String removed, List<Long> alsoRemoved) {}
+    record Old(long views, @Nullable String removed, List<Long> alsoRemoved) {}
 
-    record New(long views, int added, Optional<String> empty, List<String> none, Visit nothing) {}
+    record New(
+            long views,
+            int added,
+            Optional<String> empty,
+            List<String> none,
+            @Nullable Visit nothing) {}
 
     @Test
     void fieldsMayBeAddedAndRemoved() {

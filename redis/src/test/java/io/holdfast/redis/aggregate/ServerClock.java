@@ -11,14 +11,13 @@ import redis.clients.jedis.Jedis;
  */
 final class ServerClock {
 
-    private static final List<String> PARTS =
-            List.of("due", "deadlines", "claims", "ends", "ids", "forget", "meta", "marks");
+    private static final List<String> PARTS = List.of("due", "deadlines", "claims", "ends", "ids", "meta", "marks");
 
     private static final String AGE = """
         #!lua flags=allow-oom
         local by = ARGV[1] + 0
-        for i = 1, #KEYS, 8 do
-          for j = 0, 5 do
+        for i = 1, #KEYS, 7 do
+          for j = 0, 4 do
             local all = redis.call('ZRANGE', KEYS[i + j], 0, -1, 'WITHSCORES')
             for k = 1, #all, 2 do
               if tonumber(all[k + 1]) > 0 then
@@ -27,12 +26,12 @@ final class ServerClock {
             end
           end
           for _, field in ipairs({'seen', 'quiet'}) do
-            local value = redis.call('HGET', KEYS[i + 6], field)
+            local value = redis.call('HGET', KEYS[i + 5], field)
             if value then
-              redis.call('HSET', KEYS[i + 6], field, value - by)
+              redis.call('HSET', KEYS[i + 5], field, value - by)
             end
           end
-          local all = redis.call('HGETALL', KEYS[i + 7])
+          local all = redis.call('HGETALL', KEYS[i + 6])
           local seconds = math.floor(by / 1000)
           for k = 1, #all, 2 do
             local text = string.gsub(all[k + 1], '\\n[^\\n]+', function(entry)
@@ -41,7 +40,7 @@ final class ServerClock {
                 return head .. string.format('%d', s - seconds) .. ' '
               end))
             end)
-            redis.call('HSET', KEYS[i + 7], all[k], text)
+            redis.call('HSET', KEYS[i + 6], all[k], text)
           end
         end
         """;

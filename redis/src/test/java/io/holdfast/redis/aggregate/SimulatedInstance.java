@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.CompletionStage;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /** One instance of the real code whose duties, flushes and death are in the hands of the simulation. */
 final class SimulatedInstance {
@@ -21,8 +23,8 @@ final class SimulatedInstance {
     static final int SHARDS = 2;
     static final Duration LEASE = Duration.ofSeconds(9);
     static final Duration CLAIM = Duration.ofSeconds(6);
-    static final Duration SOFT = Duration.ofSeconds(15);
-    static final Duration HARD = Duration.ofSeconds(40);
+    static final Duration SOFT = Duration.ofSeconds(10);
+    static final Duration HARD = Duration.ofSeconds(30);
 
     final int number;
     private final RedisLink link;
@@ -163,7 +165,7 @@ final class SimulatedInstance {
         });
     }
 
-    private java.util.concurrent.CompletionStage<?> add(Message message, Position position) {
+    private CompletionStage<?> add(Message message, @Nullable Position position) {
         return aggregates.add(message.key(), Ids.of(message.id()), position, Instant.ofEpochMilli(message.id()));
     }
 
