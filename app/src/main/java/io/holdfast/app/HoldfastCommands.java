@@ -1,11 +1,16 @@
 package io.holdfast.app;
 
+import io.holdfast.app.aggregates.AggregatesCommand;
 import io.holdfast.app.cache.CacheCommands;
 import io.holdfast.app.cli.CommandGroup;
+import io.holdfast.app.demo.DemoCommand;
 import io.holdfast.app.doctor.DoctorCommand;
 import io.holdfast.app.graph.GraphCommand;
+import io.holdfast.app.ledger.LedgerCommand;
+import io.holdfast.app.serve.ServeCommand;
 import io.holdfast.app.sessions.SessionsCommand;
 import io.holdfast.app.sweep.SweepCommands;
+import io.holdfast.app.verify.VerifyCommand;
 import io.holdfast.app.why.WhyCommand;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,16 +25,22 @@ import picocli.CommandLine.Option;
         name = "holdfast",
         description = "Decides when shared data may be deleted.",
         subcommands = {
+            DemoCommand.class,
             DoctorCommand.class,
+            ServeCommand.class,
             WhyCommand.class,
+            LedgerCommand.class,
+            VerifyCommand.class,
             GraphCommand.class,
             SessionsCommand.class,
+            AggregatesCommand.class,
             SweepCommands.class,
             CacheCommands.class,
             CompletionCommand.class,
         },
         versionProvider = HoldfastCommands.Version.class,
         footer = {
+            "  holdfast demo",
             "  holdfast doctor",
             "  holdfast doctor --redis redis://localhost:6379",
             "",

@@ -7,10 +7,12 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Json;
 import io.holdfast.app.cli.Table;
+import io.holdfast.bench.aggregates.AggregatesSuite;
 import io.holdfast.bench.graph.GraphSuite;
 import io.holdfast.bench.link.LinkSuite;
 import io.holdfast.bench.sessions.SessionsSuite;
 import io.holdfast.bench.slab.SlabSuite;
+import io.holdfast.bench.soak.SoakSuite;
 import io.holdfast.bench.sweep.SweepSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,14 +34,21 @@ import picocli.CommandLine.Parameters;
             "  bench/run link --quick",
             "  bench/run link --json=link.json",
             "  bench/run slab --trace requests.trace.gz",
+            "  bench/run soak --minutes 30",
             "",
             "Ratio is holdfast / baseline. A goal is one for the ratio, or for the value where there is no baseline.",
         })
 public final class BenchCommand extends CliCommand {
 
     /** All suites. To add one: write its class, name it here. */
-    static final List<Suite> SUITES =
-            List.of(new LinkSuite(), new SlabSuite(), new SweepSuite(), new SessionsSuite(), new GraphSuite());
+    static final List<Suite> SUITES = List.of(
+            new LinkSuite(),
+            new SlabSuite(),
+            new SweepSuite(),
+            new SessionsSuite(),
+            new AggregatesSuite(),
+            new GraphSuite(),
+            new SoakSuite());
 
     static final class Names implements Iterable<String> {
         @Override
@@ -62,6 +71,9 @@ public final class BenchCommand extends CliCommand {
             paramLabel = "FILE",
             description = "For suite slab: requests to replay, lines of 'time key size', gzipped or not. Repeatable.")
     private List<Path> traces = new ArrayList<>();
+
+    @Option(names = "--minutes", paramLabel = "N", description = "For suite soak: for how long (default 5).")
+    private int minutes = 5;
 
     @Option(names = "--json-file", hidden = true)
     private @Nullable Path jsonFile;
@@ -93,12 +105,15 @@ public final class BenchCommand extends CliCommand {
                 .orElseThrow(() -> HoldfastException.misuse(
                         "unknown suite '" + suite + "'",
                         "use one of " + suites.stream().map(Suite::name).collect(Collectors.joining(", "))));
+        if (minutes < 1) {
+            throw HoldfastException.misuse("--minutes " + minutes, "give 1 or more");
+        }
         if (jsonFile != null) {
             Files.writeString(jsonFile, ""); // a path that cannot be written is refused before the work, not after it
         }
         console.note(chosen.name() + ": " + chosen.description() + (quick ? " (quick)" : ""));
         long begin = System.nanoTime();
-        Run run = new Run(quick, traces, console);
+        Run run = new Run(quick, traces, minutes, console);
         chosen.measure(run);
         double seconds = (System.nanoTime() - begin) / 1e9;
         Outcome outcome = new Outcome(chosen.name(), quick, seconds, Machine.here(), run.rows());

@@ -11,9 +11,11 @@ public final class Run {
     private final boolean quick;
     private final Console console;
     private final List<Path> traces;
+    private final int minutes;
     private final List<Row> rows = new ArrayList<>();
 
-    Run(boolean quick, List<Path> traces, Console console) {
+    Run(boolean quick, List<Path> traces, int minutes, Console console) {
+        this.minutes = minutes;
         this.traces = List.copyOf(traces);
         this.quick = quick;
         this.console = console;
@@ -32,6 +34,11 @@ public final class Run {
     /** Request traces to replay, where the suite can. */
     public List<Path> traces() {
         return traces;
+    }
+
+    /** How long a suite runs that has no natural end. */
+    public int minutes() {
+        return minutes;
     }
 
     public void row(Row row) {

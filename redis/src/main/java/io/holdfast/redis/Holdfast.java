@@ -7,6 +7,8 @@ import io.holdfast.ReclaimListener;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import io.holdfast.redis.aggregate.AggregatesBuilder;
+import io.holdfast.redis.graph.ValueCache;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -42,11 +45,13 @@ public final class Holdfast implements AutoCloseable {
 
     private final Client client;
     private final EmbeddedStore.@Nullable Running store;
+    private final @Nullable ValueCache cache;
     private final Map<String, ValueGraph> graphs = new ConcurrentHashMap<>();
 
-    private Holdfast(Client client, EmbeddedStore.@Nullable Running store) {
+    private Holdfast(Client client, EmbeddedStore.@Nullable Running store, @Nullable ValueCache cache) {
         this.client = client;
         this.store = store;
+        this.cache = cache;
     }
 
     /** Connects to a Redis, Cluster or Sentinel URI; see {@link io.holdfast.redis.link.RedisUri}. */
@@ -74,9 +79,19 @@ public final class Holdfast implements AutoCloseable {
         return new Builder(Settings.ofProcess());
     }
 
+    /** A client with settings of its own: what they do not have is the default. */
+    public static Builder builder(Settings settings) {
+        return new Builder(settings);
+    }
+
     /** Sessions that several instances serve, closed once when none does any more. */
     public SessionsBuilder sessions(String name) {
         return new SessionsBuilder(client, name);
+    }
+
+    /** Records that several instances add to, merged and written once when nobody adds any more. */
+    public <T> AggregatesBuilder<T> aggregates(String name, Class<T> type, BinaryOperator<T> merge) {
+        return new AggregatesBuilder<>(client, name, type, merge);
     }
 
     /** What this process reclaims from now on is told to the listener. */
@@ -90,12 +105,18 @@ public final class Holdfast implements AutoCloseable {
      */
     public ValueGraph graph(String name) {
         return Objects.requireNonNull(graphs.compute(
-                name, (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, null) : known));
+                name,
+                (it, known) -> known == null || known.isDestroyed() ? ValueGraph.open(client, it, cache) : known));
     }
 
     /** Who this process is to the others: its name and its present life. */
     public HolderId self() {
         return client.self();
+    }
+
+    /** The runner of this client's background work, for duties that go beside its own. */
+    public DutyRunner duties() {
+        return client.duties();
     }
 
     /** The way to Redis, for tools that look at the server itself. */
@@ -124,6 +145,8 @@ public final class Holdfast implements AutoCloseable {
         private @Nullable UnifiedJedis jedis;
         private boolean embedded;
         private @Nullable Path dataFolder;
+        private @Nullable ValueCache cache;
+        private boolean passive;
 
         private Builder(Settings settings) {
             this.settings = settings;
@@ -145,6 +168,18 @@ public final class Holdfast implements AutoCloseable {
             return this;
         }
 
+        /** Does no background work: for tools that only look. What it holds lapses. */
+        public Builder passive() {
+            this.passive = true;
+            return this;
+        }
+
+        /** What snapshots of all graphs read through; it stays the caller's. */
+        public Builder valueCache(ValueCache values) {
+            this.cache = values;
+            return this;
+        }
+
         public Builder instance(String name) {
             return set(HoldfastSettings.INSTANCE, name);
         }
@@ -156,7 +191,7 @@ public final class Holdfast implements AutoCloseable {
         }
 
         public Holdfast open() {
-            settings.refuseUnknown("holdfast.redis.", HoldfastSettings.ALL);
+            HoldfastSettings.PREFIXES.forEach(prefix -> settings.refuseUnknown(prefix, HoldfastSettings.ALL));
             HolderId self = HolderId.newIncarnation(instanceName());
             int threads = settings.get(HoldfastSettings.DUTY_THREADS);
             EmbeddedStore.Running store = embedded ? startStore() : null;
@@ -165,8 +200,9 @@ public final class Holdfast implements AutoCloseable {
                     settings.set(LinkSettings.URI, store.uri().toString());
                 }
                 RedisLink link = jedis == null ? RedisLink.connect(settings) : RedisLink.using(jedis);
-                DutyRunner duties = DutyRunner.start(threads);
-                return new Holdfast(new Client(link, duties, new Notices(), self, settings, Time.system()), store);
+                DutyRunner duties = passive ? DutyRunner.manual(Time.system()) : DutyRunner.start(threads);
+                return new Holdfast(
+                        new Client(link, duties, new Notices(), self, settings, Time.system()), store, cache);
             } catch (RuntimeException e) {
                 if (store != null) {
                     store.close();

@@ -1,10 +1,14 @@
 package io.holdfast.redis;
 
 import io.holdfast.Setting;
+import io.holdfast.redis.aggregate.AggregateSettings;
+import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLedger;
+import io.holdfast.redis.session.SessionSettings;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The settings of the facade, and the list of all that a client knows. */
 public final class HoldfastSettings {
@@ -19,14 +23,25 @@ public final class HoldfastSettings {
     /** How many threads run all background duties of one client. */
     public static final Setting<Integer> DUTY_THREADS = Setting.integer("duties.threads", 2, 1, 64);
 
-    static final List<Setting<?>> ALL = List.of(
-            INSTANCE,
-            DUTY_THREADS,
-            LinkSettings.URI,
-            LinkSettings.TIMEOUT,
-            LinkSettings.CONNECT_TIMEOUT,
-            LinkSettings.CONNECTIONS,
-            RedisLedger.CAPACITY);
+    public static final List<Setting<?>> ALL = Stream.of(
+                    List.of(
+                            INSTANCE,
+                            DUTY_THREADS,
+                            LinkSettings.URI,
+                            LinkSettings.TIMEOUT,
+                            LinkSettings.CONNECT_TIMEOUT,
+                            LinkSettings.CONNECTIONS,
+                            LinkSettings.WAIT_REPLICAS,
+                            RedisLedger.CAPACITY),
+                    GraphSettings.ALL,
+                    SessionSettings.ALL,
+                    AggregateSettings.ALL)
+            .<Setting<?>>flatMap(List::stream)
+            .toList();
+
+    /** The beginnings of the names that are this client's alone: what else begins so is a mistake. */
+    static final List<String> PREFIXES = List.of(
+            "holdfast.redis.", "holdfast.duties.", "holdfast.graph.", "holdfast.sessions.", "holdfast.aggregates.");
 
     private HoldfastSettings() {}
 }

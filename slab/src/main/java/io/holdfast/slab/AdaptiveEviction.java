@@ -30,7 +30,7 @@ final class AdaptiveEviction implements Eviction {
     private static final int READS_TO_STAY = 1;
 
     private static final int SECOND_CHANCES_MOST = 64;
-    private static final int OLDEST_LOOKED_AT = 8;
+    private static final int OLDEST_LOOKED_AT = 2;
     /** How much an observation counts after the next one. */
     private static final double FADING = 0.98;
     /** What a value that was never read counts at least, in reads. */
@@ -59,6 +59,7 @@ final class AdaptiveEviction implements Eviction {
         this.ghosts = new Ghosts(mutations.memory, GHOST_EPOCHS_MOST);
         this.untilLook = new int[slots.count];
         this.earnings = new double[slots.count];
+        Arrays.fill(earnings, Double.MAX_VALUE);
     }
 
     @Override
@@ -119,7 +120,7 @@ final class AdaptiveEviction implements Eviction {
             if (probation + main == 0) {
                 return 0;
             }
-            boolean fromMain = probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
+            boolean fromMain = isMainNext(probation, main);
             long offset = items.offset(slots.oldest(slot, fromMain));
             boolean mayGo = offset != pinned;
             long head = mutations.index.headOf(offset);
@@ -140,6 +141,18 @@ final class AdaptiveEviction implements Eviction {
             }
             mutations.promote(offset);
         }
+    }
+
+    private static boolean isMainNext(int probation, int main) {
+        return probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
+    }
+
+    @Override
+    public int likelyVictim(int slot) {
+        if (layout.sizes.isRun(slot) || slots.openPage(slot) >= 0 || pages.freePages() > 0) {
+            return 0;
+        }
+        return slots.oldest(slot, isMainNext(slots.items(slot, false), slots.items(slot, true)));
     }
 
     /** What the last page of a slot earns, in hits per epoch. */
@@ -176,22 +189,13 @@ final class AdaptiveEviction implements Eviction {
             observe(looked, head, fromMain, marks.frequency(head));
             reference = items.newer(offset);
         }
+        refresh(looked);
     }
 
     private boolean takePageFromAnother(int slot, long pinned) {
         lookAtNextSlot();
         double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot);
-        int giver = -1;
-        double least = own;
-        for (int other = 0; other < slots.count; other++) {
-            if (other != slot && slots.pages(other) > 0) {
-                double earned = earns(other) * MARGIN;
-                if (earned < least) {
-                    least = earned;
-                    giver = other;
-                }
-            }
-        }
+        int giver = giverTo(slot, own / MARGIN);
         if (giver < 0) {
             return false;
         }
@@ -205,6 +209,34 @@ final class AdaptiveEviction implements Eviction {
         slots.count(slot, Slots.Tally.PAGES_TAKEN);
         Counter.PAGE_MOVES.add(mutations.memory, 1);
         return true;
+    }
+
+    /**
+     * The slot whose last page earns least, and less than the limit; -1 if there is none. Goes by what was known of each
+     * slot when it was last looked at, and looks at the one it finds again.
+     */
+    private int giverTo(int slot, double limit) {
+        double[] known = earnings;
+        while (true) {
+            int giver = -1;
+            double least = limit;
+            for (int other = 0; other < known.length; other++) {
+                if (known[other] < least && other != slot) {
+                    least = known[other];
+                    giver = other;
+                }
+            }
+            if (giver < 0 || !refresh(giver) || known[giver] <= least) {
+                return giver;
+            }
+        }
+    }
+
+    /** False if what was known of the slot is still so. */
+    private boolean refresh(int slot) {
+        double before = earnings[slot];
+        earnings[slot] = slots.pages(slot) > 0 ? earns(slot) : Double.MAX_VALUE;
+        return earnings[slot] != before;
     }
 
     /** The page that holds the slot's next victim, unless the pinned value lives there; -1 if there is none. */
@@ -288,7 +320,7 @@ final class AdaptiveEviction implements Eviction {
     /** Clears so many pages in a row, those that earn least; false if the pinned value is in the way everywhere. */
     private boolean clearWindow(int length, long pinned) {
         for (int slot = 0; slot < slots.count; slot++) {
-            earnings[slot] = earns(slot);
+            refresh(slot);
         }
         int best = -1;
         double least = Double.MAX_VALUE;

@@ -10,17 +10,22 @@ import java.lang.invoke.VarHandle;
  *
  * <pre>
  *  line  +0   sequence: odd while a chain of this line changes; grows for ever, is never reset
- *        +8   head 0 .. +40 head 4:  reference (32) | more (1) | tag (31)
+ *        +8   head 0 .. +40 head 4:  reference (32) | more (1) | tag (15) | length (16)
  *        +48  marks: for each head, how often (2) and when (10) a value of its chain was last used
  *        +56  ghosts: the last two keys of this line that were evicted: fingerprint (22) | when (10)
  * </pre>
  *
  * The tag is of the first chunk's key, and {@code more} tells whether another may follow, so that most keys that are not
- * there are found absent without touching a chunk.
+ * there are found absent without touching a chunk. The length is of its value, 65,535 for any from there on: who gets the
+ * value makes room for it while the chunk is still on its way from memory.
  */
 final class Index {
 
     static final long MORE = 1L << 32;
+    static final int LONG = 0xffff;
+    private static final int TAG_SHIFT = 33;
+    private static final long TAG_MASK = 0x7fff;
+    private static final int LENGTH_SHIFT = 48;
     /** Longer chains than this are a loop made by damage. */
     static final int CHAIN_MOST = 1 << 16;
 
@@ -44,13 +49,32 @@ final class Index {
         return line + 8 + (((hash & 0xffff) * SlabLayout.HEADS) >>> 16) * 8;
     }
 
-    /** The tag in its place in the head's upper half. */
-    static long tag(long hash) {
-        return (hash >>> 16) << 33;
+    /** The tag in its place in the head. */
+    private static long tag(long hash) {
+        return (hash >>> 16 & TAG_MASK) << TAG_SHIFT;
     }
 
     static boolean tagMatches(long head, long hash) {
-        return (head ^ tag(hash)) >>> 33 == 0;
+        return ((head >>> TAG_SHIFT ^ hash >>> 16) & TAG_MASK) == 0;
+    }
+
+    /** The length of the first value of the chain, {@link #LONG} if it is that or more. */
+    static int length(long head) {
+        return (int) (head >>> LENGTH_SHIFT);
+    }
+
+    private static long withLength(long head, long shape) {
+        long length = Math.min(Items.valueLength(shape) & 0xffffffffL, LONG);
+        return head << Long.SIZE - LENGTH_SHIFT >>> Long.SIZE - LENGTH_SHIFT | length << LENGTH_SHIFT;
+    }
+
+    private static long head(int reference, boolean more, long hash, long shape) {
+        return withLength((reference & 0xffffffffL) | (more ? MORE : 0) | tag(hash), shape);
+    }
+
+    /** Whether the head says of its first value what is true. */
+    static boolean describes(long head, long hash, long shape) {
+        return tagMatches(head, hash) && withLength(head, shape) == head;
     }
 
     long lineAt(long hash) {
@@ -103,7 +127,7 @@ final class Index {
         long at = headAt(lineAt(hash), hash);
         int first = (int) journal.read(at);
         journal.stage(offset, Items.head(first, checksum));
-        journal.stage(at, (Items.reference(offset) & 0xffffffffL) | (first == 0 ? 0 : MORE) | tag(hash));
+        journal.stage(at, head(Items.reference(offset), first != 0, hash, items.shape(offset)));
     }
 
     /** Stages that whoever points to the chunk points to the one after it. */
@@ -115,11 +139,20 @@ final class Index {
             long after = 0;
             if (next != 0) {
                 long following = items.offset(next);
-                after = (next & 0xffffffffL) | MORE | tag(items.hash(following));
+                after = head(next, true, items.hash(following), items.shape(following));
             }
             journal.stage(at, after);
         } else {
             journal.stageLow(before((int) head, offset), next);
+        }
+    }
+
+    /** Stages what the head tells of a value that gets another shape where it is. */
+    void stageReshape(long hash, long offset, long shape) {
+        long at = headAt(lineAt(hash), hash);
+        long head = memory.word(at);
+        if ((int) head == Items.reference(offset)) {
+            journal.stage(at, withLength(head, shape));
         }
     }
 

@@ -188,18 +188,21 @@ final class Items {
         return a * b ^ Math.unsignedMultiplyHigh(a, b);
     }
 
-    /** The part of the checksum that needs no lock: it does not depend on the version. */
-    static int content(byte[] key, byte[] value, int from, int length) {
+    /** The part of the checksum that is much work and needs no lock: it does not depend on the version. */
+    static int content(byte[] value) {
         CRC32C crc = new CRC32C();
-        crc.update(key, 0, key.length);
-        crc.update(value, from, length);
+        crc.update(value, 0, value.length);
         return (int) crc.getValue();
     }
 
-    /** Ties content to version, lengths, namespace and deadlines; never 0, which means "no value here". */
-    static int seal(int content, long version, long shape, long monotonic, long wall) {
+    /**
+     * Ties content to key, namespace, version, lengths and deadlines; never 0, which means "no value here".
+     *
+     * @param hash of key and namespace, which stands for both
+     */
+    static int seal(int content, long hash, long version, long shape, long monotonic, long wall) {
         long state = fold(content ^ version * MIX_1, MIX_2) ^ fold((shape & ~FLAG_MAIN) + MIX_2, MIX_1);
-        state = fold(state ^ monotonic, MIX_1 ^ wall);
+        state = fold(fold(state ^ monotonic, MIX_1 ^ wall) ^ hash, MIX_2);
         int sealed = (int) (state ^ state >>> 32);
         return sealed == 0 ? 1 : sealed;
     }
@@ -212,7 +215,7 @@ final class Items {
             return false;
         }
         CRC32C crc = new CRC32C();
-        long at = offset + keyAt(shape);
+        long at = offset + keyAt(shape) + keyLength(shape);
         long left = offset + bytes - at;
         byte[] buffer = new byte[(int) Math.min(left, 1 << 16)];
         while (left > 0) {
@@ -225,6 +228,7 @@ final class Items {
         boolean ttl = hasDeadline(shape);
         int sealed = seal(
                 (int) crc.getValue(),
+                hash(offset),
                 version(offset),
                 shape,
                 ttl ? monotonicDeadline(offset) : 0,

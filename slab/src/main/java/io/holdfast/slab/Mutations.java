@@ -107,7 +107,8 @@ final class Mutations {
         VarHandle.storeStoreFence();
     }
 
-    void rewritten(long offset, long version, long shape, int checksum) {
+    void rewritten(long hash, long offset, long version, long shape, int checksum) {
+        index.stageReshape(hash, offset, shape);
         journal.stage(offset, Items.head(items.next(offset), checksum));
         journal.stage(offset + 16, version);
         journal.stageAdd(slots.bytesAt(pages.slotOf(offset)), Items.bytes(shape) - Items.bytes(items.shape(offset)));

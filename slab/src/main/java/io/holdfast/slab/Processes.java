@@ -17,6 +17,7 @@ import java.util.List;
  */
 final class Processes {
 
+    static final int SAMPLED_ONE_IN = 64;
     private static final int STRIPES = 16;
 
     private final Memory memory;
@@ -104,12 +105,15 @@ final class Processes {
      * Not atomic: two threads of the same line that count at the same instant count one. An atomic one would wait for
      * all stores of the copy that was just made, and cost a seventh of a get.
      */
-    private void count(long at) {
-        memory.opaque(at, memory.opaque(at) + 1);
+    private long count(long at) {
+        long counted = memory.opaque(at) + 1;
+        memory.opaque(at, counted);
+        return counted;
     }
 
-    void hit() {
-        count(stripe());
+    /** True one time in {@link #SAMPLED_ONE_IN}, for what is too dear to be counted each time. */
+    boolean hit() {
+        return count(stripe()) % SAMPLED_ONE_IN == 0;
     }
 
     void missed() {

@@ -23,6 +23,11 @@ final class Reads {
         R take(Memory memory, long at, int length, long version);
     }
 
+    private static final Taker<byte[]> COPY = (memory, at, length, version) -> {
+        byte[] value = new byte[length];
+        memory.read(at, value, 0, length);
+        return value;
+    };
     private static final int ATTEMPTS_MOST = 96;
     private static final int SPINS = 64;
     private static final int CHAIN_MOST = 4096;
@@ -31,6 +36,8 @@ final class Reads {
     private final Memory memory;
     private final SlabLayout layout;
     private final Items items;
+    private final Slots slots;
+    private final Pages pages;
     private final Namespaces namespaces;
     private final Recency recency;
     private final Processes processes;
@@ -47,11 +54,57 @@ final class Reads {
         this.memory = mutations.memory;
         this.layout = mutations.layout;
         this.items = mutations.items;
+        this.slots = mutations.slots;
+        this.pages = mutations.pages;
         this.namespaces = namespaces;
         this.recency = recency;
         this.processes = processes;
         this.time = time;
         this.unblock = unblock;
+    }
+
+    /**
+     * A copy of the value under the key; null if there is none.
+     *
+     * <p>Nearly always the value is the first of its chain and its head tells how long it is. Then the copy is made room
+     * for before the chunk has come from memory, and believed or not at the end, once.
+     */
+    byte @Nullable [] copy(int namespace, byte[] key) {
+        long hash = items.hash(namespace, key);
+        long line = Index.lineAt(layout, hash);
+        long headAt = Index.headAt(line, hash);
+        long sequence = memory.acquire(line);
+        long head = memory.word(headAt);
+        long offset = (head & 0xffffffffL) << 3;
+        int length = Index.length(head);
+        if ((sequence & 1) != 0 || length == Index.LONG || !Index.tagMatches(head, hash) || !layout.holdsItem(offset)) {
+            return get(namespace, key, COPY);
+        }
+        long shape = items.shape(offset);
+        byte[] value = new byte[length];
+        if (Items.valueLength(shape) != length || !isOf(offset, shape, namespace, key)) {
+            return get(namespace, key, COPY);
+        }
+        long version = items.version(offset);
+        boolean gone = isGone(offset, shape, version);
+        memory.read(offset + Items.keyAt(shape) + Items.keyLength(shape), value, 0, length);
+        VarHandle.acquireFence();
+        if (memory.opaque(line) != sequence) {
+            return get(namespace, key, COPY);
+        }
+        if (gone) {
+            processes.missed();
+            return null;
+        }
+        hit(headAt, offset, version);
+        return value;
+    }
+
+    private void hit(long head, long offset, long version) {
+        if (processes.hit()) {
+            slots.addHits(pages.slotOf(offset), Processes.SAMPLED_ONE_IN);
+        }
+        recency.touched(head, offset, version);
     }
 
     /** What the taker makes of the value under the key; null if there is none. */
@@ -93,8 +146,7 @@ final class Reads {
             }
             VarHandle.acquireFence();
             if (memory.opaque(line) == sequence) {
-                processes.hit();
-                recency.touched(head, offset, version);
+                hit(head, offset, version);
                 return taken;
             }
         }
@@ -115,15 +167,20 @@ final class Reads {
                 return TORN;
             }
             long shape = items.shape(offset);
-            if (Items.keyLength(shape) == key.length
-                    && Items.namespace(shape) == namespace
-                    && fits(offset, shape)
-                    && memory.matches(offset + Items.keyAt(shape), key)) {
+            if (isOf(offset, shape, namespace, key)) {
                 return offset;
             }
             reference = items.next(offset);
         }
         return 0;
+    }
+
+    /** Whether a chunk of this shape has the key and lies in the file; true of nothing until the sequence was checked. */
+    private boolean isOf(long offset, long shape, int namespace, byte[] key) {
+        return Items.keyLength(shape) == key.length
+                && Items.namespace(shape) == namespace
+                && fits(offset, shape)
+                && memory.matches(offset + Items.keyAt(shape), key);
     }
 
     private boolean fits(long offset, long shape) {

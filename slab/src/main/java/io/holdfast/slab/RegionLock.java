@@ -4,15 +4,21 @@ import static io.holdfast.slab.SlabLayout.C_LOCK;
 
 import io.holdfast.Time;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One writer at a time: first among the threads of this JVM, then among the processes of the host.
+ * One writer at a time, among all threads of all processes of the host.
  *
  * <p>The word in the region names the process that has it. It is taken from a holder only when the kernel says that
  * this process is dead; one that is merely stopped or slow keeps it, however long, since nobody can know what it will
  * write next. Whoever takes it from the dead must repair the region first.
+ *
+ * <p>Threads of one JVM compete for the same word: who finds the name of its own process there waits for another thread.
+ * So a put that meets nobody does one atomic operation, at its begin; the end is a plain store in order, and the next
+ * put need not wait until all that this one wrote has left the processor. Of the threads that wait in a JVM, one looks
+ * and the others queue behind it.
  */
 final class RegionLock {
 
@@ -24,7 +30,8 @@ final class RegionLock {
         BUSY
     }
 
-    private static final int SPINS = 200;
+    /** Looks between two pauses. */
+    private static final int SPINS = 64;
     /** Two looks at the clock cost a twentieth of a put. */
     private static final int TIMED_ONE_IN = 8;
 
@@ -36,8 +43,13 @@ final class RegionLock {
     private final Memory memory;
     private final Host host;
     private final Time time;
-    private final ReentrantLock local = new ReentrantLock();
+    private final ReentrantLock turn = new ReentrantLock();
+    /** The word names this process, and no thread of it is inside: the one who was could not repair what it left. */
+    private final AtomicBoolean abandoned = new AtomicBoolean();
+
+    // These are for the thread that has the lock.
     private boolean untidy;
+
     private long takenAt;
     private long takes;
 
@@ -48,26 +60,30 @@ final class RegionLock {
     }
 
     Attempt take(long patienceNanos) {
-        if (local.tryLock()) {
-            if (memory.opaque(C_LOCK) == 0 && memory.swap(C_LOCK, 0, host.me())) {
-                return taken(false);
-            }
-        } else if (!lockLocally(patienceNanos)) {
+        if (memory.opaque(C_LOCK) == 0 && memory.swap(C_LOCK, 0, host.me())) {
+            return taken(false);
+        }
+        if (patienceNanos <= 0) {
             return Attempt.BUSY;
         }
-        return takeFromOthers(time.nanoTime() + patienceNanos);
+        // An interrupt is for the caller: it must not turn the waiting into spinning.
+        boolean interrupted = Thread.interrupted();
+        try {
+            long deadline = time.nanoTime() + patienceNanos;
+            return awaitTurn(deadline) ? takeInTurn(deadline) : Attempt.BUSY;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
-    private boolean lockLocally(long patienceNanos) {
-        if (patienceNanos <= 0) {
-            return false;
-        }
-        boolean interrupted = Thread.interrupted();
-        long deadline = time.nanoTime() + patienceNanos;
+    private boolean awaitTurn(long deadline) {
+        boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    return local.tryLock(deadline - time.nanoTime(), TimeUnit.NANOSECONDS);
+                    return turn.tryLock(deadline - time.nanoTime(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
@@ -79,45 +95,38 @@ final class RegionLock {
         }
     }
 
-    private Attempt takeFromOthers(long deadline) {
-        boolean done = false;
+    private Attempt takeInTurn(long deadline) {
         try {
-            long look = deadline;
-            for (int i = 0; ; i++) {
-                long holder = memory.acquire(C_LOCK);
+            long look = time.nanoTime();
+            for (int i = 1; ; i++) {
+                long holder = memory.opaque(C_LOCK);
                 if (holder == 0) {
                     if (memory.swap(C_LOCK, 0, host.me())) {
-                        done = true;
                         return taken(false);
                     }
-                } else if (holder == host.me() && untidy) {
-                    done = true;
+                } else if (holder == host.me() && abandoned.compareAndSet(true, false)) {
                     return taken(true);
-                } else {
-                    long now = time.nanoTime();
-                    boolean late = now - deadline >= 0;
-                    if (i == SPINS || late || now - look >= 0) {
-                        if (!host.isAlive(holder) && memory.swap(C_LOCK, holder, host.me())) {
-                            Counter.THEFTS.add(memory, 1);
-                            done = true;
-                            return taken(true);
-                        }
-                        look = now + LOOK_NANOS;
-                    }
-                    if (late) {
-                        return Attempt.BUSY;
-                    }
                 }
-                if (i < SPINS) {
+                if (i % SPINS != 0) {
                     Thread.onSpinWait();
-                } else {
-                    LockSupport.parkNanos(PAUSE_NANOS);
+                    continue;
                 }
+                long now = time.nanoTime();
+                boolean late = now - deadline >= 0;
+                if (holder != 0 && (late || now - look >= 0)) {
+                    if (!host.isAlive(holder) && memory.swap(C_LOCK, holder, host.me())) {
+                        Counter.THEFTS.add(memory, 1);
+                        return taken(true);
+                    }
+                    look = now + LOOK_NANOS;
+                }
+                if (late) {
+                    return Attempt.BUSY;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
         } finally {
-            if (!done) {
-                local.unlock();
-            }
+            turn.unlock();
         }
     }
 
@@ -144,10 +153,11 @@ final class RegionLock {
         if (takenAt != UNTIMED) {
             Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);
         }
-        if (!untidy) {
+        if (untidy) {
+            abandoned.set(true);
+        } else {
             memory.release(C_LOCK, 0);
         }
-        local.unlock();
     }
 
     /** Whether the lock is in the hands of a process that will never give it back. */

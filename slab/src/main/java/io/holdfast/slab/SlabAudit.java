@@ -229,7 +229,9 @@ final class SlabAudit {
             expect(
                     mutations.index.lineAt(hash) == line && Index.headAt(line, hash) == headAt,
                     "the value at offset " + offset + " is in the wrong chain");
-            expect(!chain.isEmpty() || Index.tagMatches(head, hash), "the head at " + headAt + " has the wrong tag");
+            expect(
+                    !chain.isEmpty() || Index.describes(head, hash, items.shape(offset)),
+                    "the head at " + headAt + " has the wrong tag or length");
             expect(isNewIn(chain, hash, offset), "the key at offset " + offset + " is there twice");
             chain.add(new long[] {hash, offset});
             reference = items.next(offset);

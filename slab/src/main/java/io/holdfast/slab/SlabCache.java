@@ -6,6 +6,7 @@ import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,8 +75,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Which value goes when room is needed is for {@link SeedEviction} and {@link AdaptiveEviction} to say, and how gets
  * are remembered for {@link Recency}.
  *
- * <p>All methods may be called from any thread. Closing a cache while other threads use it is safe: they fail with
- * MISUSE. A cache holds nothing durable: when all processes are gone the file may be deleted at any time.
+ * <p>All methods may be called from any thread. Closing a cache while other threads use it is safe: what they
+ * have begun ends as usual, or fails with MISUSE. A cache holds nothing durable: when all processes are gone the file may be deleted at any time.
  */
 public final class SlabCache implements AutoCloseable {
 
@@ -183,18 +184,30 @@ public final class SlabCache implements AutoCloseable {
     /** Every value of every namespace, for tools: one that changes meanwhile may be missed or met twice. */
     public void forEach(boolean withValues, Consumer<SlabEntry> visitor) {
         checkOpen();
-        store.reads.forEach(withValues, visitor);
+        try {
+            store.reads.forEach(withValues, visitor);
+        } finally {
+            Reference.reachabilityFence(store);
+        }
     }
 
     public SlabStats stats() {
         checkOpen();
-        return SlabView.stats(store);
+        try {
+            return SlabView.stats(store);
+        } finally {
+            Reference.reachabilityFence(store);
+        }
     }
 
     /** Page by page: what it holds and how long it has been with its slot. */
     public List<SlabPage> pages() {
         checkOpen();
-        return SlabView.pages(store);
+        try {
+            return SlabView.pages(store);
+        } finally {
+            Reference.reachabilityFence(store);
+        }
     }
 
     /** Walks everything and compares it with every counter, under the lock. */
@@ -210,18 +223,8 @@ public final class SlabCache implements AutoCloseable {
 
     void checkOpen() {
         if (closed) {
-            throw closed(null);
+            throw HoldfastException.misuse("the cache " + path + " is closed", "open it again");
         }
-    }
-
-    /** What an access to memory that was unmapped meanwhile really means. */
-    RuntimeException closedMeanwhile(IllegalStateException e) {
-        return closed ? closed(e) : e;
-    }
-
-    private HoldfastException closed(@Nullable IllegalStateException e) {
-        return new HoldfastException(
-                HoldfastException.Category.MISUSE, "the cache " + path + " is closed", "open it again", e);
     }
 
     @Override

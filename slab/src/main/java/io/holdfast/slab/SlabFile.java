@@ -18,6 +18,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -40,6 +41,10 @@ import org.jspecify.annotations.Nullable;
 final class SlabFile {
 
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
+    /** What the kernel says when the disk, the user's quota or the process's limit is used up. */
+    private static final List<String> OUT_OF_SPACE =
+            List.of("No space left on device", "Disk quota exceeded", "File too large");
+
     private static final int BLOCK = 1 << 20;
     private static final int TRIES_MOST = 100;
 
@@ -84,8 +89,9 @@ final class SlabFile {
     }
 
     private HoldfastException unusable(IOException e) {
-        if (String.valueOf(e.getMessage()).contains("No space left")) {
-            return noSpace("the disk became full while it was written", e);
+        String message = String.valueOf(e.getMessage());
+        if (OUT_OF_SPACE.stream().anyMatch(message::contains)) {
+            return noSpace("writing it ended with '" + message + "'", e);
         }
         return new HoldfastException(
                 Category.MISUSE,
@@ -106,14 +112,13 @@ final class SlabFile {
     private @Nullable Mapped attach(Arena arena) throws IOException {
         checkAccess();
         try (FileChannel channel = FileChannel.open(
-                path,
-                EnumSet.of(StandardOpenOption.READ, StandardOpenOption.WRITE),
-                new java.nio.file.attribute.FileAttribute<?>[0])) {
-            MemorySegment header = MemorySegment.ofArray(new long[(int) SlabLayout.TABLES / 8]);
-            byte[] bytes = new byte[(int) SlabLayout.TABLES];
-            int read = readFully(channel, bytes);
-            MemorySegment.copy(MemorySegment.ofArray(bytes), 0, header, 0, bytes.length);
-            if (read < bytes.length) {
+                        path,
+                        EnumSet.of(StandardOpenOption.READ, StandardOpenOption.WRITE),
+                        new java.nio.file.attribute.FileAttribute<?>[0]);
+                Arena scratch = Arena.ofConfined()) {
+            MemorySegment header = scratch.allocate(SlabLayout.TABLES, 8);
+            int read = readFully(channel, header);
+            if (read < SlabLayout.TABLES) {
                 throw SlabLayout.refused(path.toString(), "it has only " + read + " bytes");
             }
             SlabLayout layout = SlabLayout.readHeader(header, path.toString());
@@ -137,8 +142,8 @@ final class SlabFile {
         }
     }
 
-    private static int readFully(FileChannel channel, byte[] into) throws IOException {
-        ByteBuffer buffer = ByteBuffer.wrap(into);
+    private static int readFully(FileChannel channel, MemorySegment into) throws IOException {
+        ByteBuffer buffer = into.asByteBuffer();
         while (buffer.hasRemaining() && channel.read(buffer, buffer.position()) > 0) {}
         return buffer.position();
     }
@@ -170,13 +175,13 @@ final class SlabFile {
         FileLock lock = channel.lock();
         try {
             // Only if the name still means the file that was judged: another process may have replaced it.
-            try (FileChannel again = FileChannel.open(path, StandardOpenOption.READ)) {
-                byte[] bytes = new byte[(int) SlabLayout.TABLES];
-                MemorySegment header = MemorySegment.ofArray(new long[bytes.length / 8]);
-                readFully(again, bytes);
-                MemorySegment.copy(MemorySegment.ofArray(bytes), 0, header, 0, bytes.length);
-                if (new Memory(header).word(SlabLayout.H_BOOT) != host.bootHigh()
-                        || new Memory(header).word(SlabLayout.H_BOOT + 8) != host.bootLow()) {
+            try (FileChannel again = FileChannel.open(path, StandardOpenOption.READ);
+                    Arena scratch = Arena.ofConfined()) {
+                MemorySegment header = scratch.allocate(SlabLayout.TABLES, 8);
+                readFully(again, header);
+                Memory words = new Memory(header);
+                if (words.word(SlabLayout.H_BOOT) != host.bootHigh()
+                        || words.word(SlabLayout.H_BOOT + 8) != host.bootLow()) {
                     Files.delete(path);
                 }
             } catch (NoSuchFileException e) {

@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -14,11 +15,6 @@ import org.jspecify.annotations.Nullable;
 /** The values of one namespace of a {@link SlabCache}; keys of different namespaces never meet. */
 public final class SlabNamespace {
 
-    private static final Reads.Taker<byte[]> COPY = (memory, at, length, version) -> {
-        byte[] value = new byte[length];
-        memory.read(at, value, 0, length);
-        return value;
-    };
     private static final Reads.Taker<Versioned> VERSIONED = (memory, at, length, version) -> {
         byte[] value = new byte[length];
         memory.read(at, value, 0, length);
@@ -46,7 +42,14 @@ public final class SlabNamespace {
 
     /** A copy of the value last put under the key, or null. Never waits. */
     public byte @Nullable [] get(byte[] key) {
-        return take(key, COPY);
+        cache.checkOpen();
+        try {
+            byte[] value = store.reads.copy(number, key);
+            store.applyTouchesIfPressing();
+            return value;
+        } finally {
+            Reference.reachabilityFence(store);
+        }
     }
 
     /** As {@link #get}, with the version for {@link #compareAndSet}. */
@@ -60,8 +63,8 @@ public final class SlabNamespace {
             R value = store.reads.get(number, key, taker);
             store.applyTouchesIfPressing();
             return value;
-        } catch (IllegalStateException e) {
-            throw cache.closedMeanwhile(e);
+        } finally {
+            Reference.reachabilityFence(store);
         }
     }
 
@@ -73,7 +76,7 @@ public final class SlabNamespace {
     public <R> Optional<R> read(byte[] key, Function<? super MemorySegment, ? extends R> function) {
         return Optional.ofNullable(this.<R>take(key, (memory, at, length, version) -> {
             try (Arena arena = Arena.ofConfined()) {
-                MemorySegment value = MemorySegment.ofAddress(memory.segment.address() + at)
+                MemorySegment value = MemorySegment.ofAddress(memory.address(at, length))
                         .reinterpret(length, arena, null)
                         .asReadOnly();
                 return function.apply(value);
@@ -111,11 +114,7 @@ public final class SlabNamespace {
 
     private PutResult store(byte[] key, byte[] value, long ttlNanos, boolean mayEvict, long expected) {
         cache.checkOpen();
-        try {
-            return store.put(number, key, value, ttlNanos, mayEvict, expected);
-        } catch (IllegalStateException e) {
-            throw cache.closedMeanwhile(e);
-        }
+        return store.put(number, key, value, ttlNanos, mayEvict, expected);
     }
 
     private static long nanos(Duration ttl) {
@@ -132,11 +131,7 @@ public final class SlabNamespace {
     /** Removes the value if it still is of this version. */
     public Removal remove(byte[] key, long expected) {
         cache.checkOpen();
-        try {
-            return store.remove(number, key, expected);
-        } catch (IllegalStateException e) {
-            throw cache.closedMeanwhile(e);
-        }
+        return store.remove(number, key, expected);
     }
 
     /** Makes everything stored so far gone, at once and whatever there is; pending loads too. */

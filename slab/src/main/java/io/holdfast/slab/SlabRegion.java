@@ -14,30 +14,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A file that this JVM has mapped. Opened twice in one JVM it is one region, since the region's lock tells processes
- * apart and not threads; it is unmapped when the last cache on it is closed.
+ * apart and not threads.
+ *
+ * <p>When the last cache on it is closed the region is given up: nobody gets in any more. It is unmapped by the collector,
+ * once no thread can be in the middle of a call: {@link Memory} does not ask at each access whether it may still be used.
  */
 final class SlabRegion {
 
     private static final Map<Object, SlabRegion> OPEN = new HashMap<>();
 
     final SlabStore store;
-    private final Arena arena;
     private final Object fileKey;
     private int users;
 
-    private SlabRegion(SlabStore store, Arena arena, Object fileKey) {
+    private SlabRegion(SlabStore store, Object fileKey) {
         this.store = store;
-        this.arena = arena;
         this.fileKey = fileKey;
     }
 
     static SlabRegion open(
             Path path, @Nullable SlabLayout wanted, Host host, Time time, Probe probe, long patienceNanos) {
         synchronized (OPEN) {
-            Arena arena = Arena.ofShared();
-            SlabRegion region = null;
             try {
-                SlabFile.Mapped mapped = new SlabFile(path, host).open(wanted, arena, time.millis());
+                SlabFile.Mapped mapped = new SlabFile(path, host).open(wanted, Arena.ofAuto(), time.millis());
                 if (mapped == null) {
                     throw new HoldfastException(
                             Category.GONE, "there is no cache " + path, "check the path, or create the cache", null);
@@ -45,7 +44,7 @@ final class SlabRegion {
                 Object fileKey = Objects.requireNonNull(
                         Files.readAttributes(path, java.nio.file.attribute.BasicFileAttributes.class)
                                 .fileKey());
-                region = OPEN.get(fileKey);
+                SlabRegion region = OPEN.get(fileKey);
                 if (region == null) {
                     SlabStore store = new SlabStore(
                             new Memory(mapped.segment()),
@@ -56,17 +55,13 @@ final class SlabRegion {
                             probe,
                             patienceNanos);
                     store.attach();
-                    region = new SlabRegion(store, arena, fileKey);
+                    region = new SlabRegion(store, fileKey);
                     OPEN.put(fileKey, region);
                 }
                 region.users++;
                 return region;
             } catch (IOException e) {
                 throw new HoldfastException(Category.RETRY, "the cache " + path + " vanished while it was opened", e);
-            } finally {
-                if (region == null || !region.arena.equals(arena)) {
-                    arena.close();
-                }
             }
         }
     }
@@ -76,7 +71,6 @@ final class SlabRegion {
             if (--users == 0) {
                 OPEN.remove(fileKey);
                 store.detach();
-                arena.close();
             }
         }
     }

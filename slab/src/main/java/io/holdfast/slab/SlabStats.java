@@ -58,6 +58,7 @@ public record SlabStats(
      *
      * @param chunkBytes size of a chunk; of the largest value for slots of page runs
      * @param run whether its values take runs of pages
+     * @param hits gets of its values, estimated from one in 64
      * @param returned values stored again soon after they were evicted from here
      */
     public record Slot(
@@ -68,6 +69,7 @@ public record SlabStats(
             long mainItems,
             long bytes,
             long pages,
+            long hits,
             long stored,
             long evicted,
             long returned,

@@ -9,6 +9,7 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.slab.PutResult.Outcome;
 import java.lang.System.Logger.Level;
+import java.lang.ref.Reference;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,7 @@ final class SlabStore {
     /** Any version will do. */
     static final long ANY = -1;
 
+    private static final int KEY_SENT_FOR_MOST = 256;
     private static final System.Logger LOG = System.getLogger(SlabStore.class.getName());
 
     final Memory memory;
@@ -34,6 +36,7 @@ final class SlabStore {
     private final Probe probe;
     private final long patienceNanos;
     private int reclaimCursor;
+    private volatile boolean detached;
 
     SlabStore(Memory memory, SlabLayout layout, long hashSeed, Host host, Time time, Probe probe, long patienceNanos) {
         this.memory = memory;
@@ -88,16 +91,19 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
+    /** Leaves the processes of the region; what comes later, or waits now, is refused. */
     void detach() {
-        if (enter()) {
+        boolean entered = enter();
+        detached = true;
+        if (entered) {
             try {
                 processes.detach();
             } finally {
-                lock.release();
+                leave();
             }
         }
     }
@@ -115,7 +121,10 @@ final class SlabStore {
         long shape = Items.shape(value.length, key.length, namespace, flags);
         long bytes = checkSize(key, Items.bytes(shape));
         long hash = mutations.items.hash(namespace, key);
-        int content = Items.content(key, value, 0, value.length);
+        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
+        long sent = sendFor(hash, victim);
+        int content = Items.content(value);
+        sendForMore(sent, victim);
         if (!enter()) {
             return new PutResult(Outcome.BUSY, 0, 0);
         }
@@ -129,7 +138,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
         if (result.outcome() == Outcome.NO_ROOM && mayEvict) {
             throw new HoldfastException(
@@ -139,6 +148,44 @@ final class SlabStore {
                     null);
         }
         return result;
+    }
+
+    /**
+     * Sends for the memory that a put is going to need, so that it comes all at once, while the checksum is computed, and
+     * not piece by piece under the lock. What is read here is a guess, and nothing but time depends on it.
+     *
+     * @return the head of the key's chain
+     */
+    private long sendFor(long hash, int victim) {
+        long head = memory.acquire(Index.headAt(mutations.index.lineAt(hash), hash));
+        return isNever(shapeOf(victim)) ? 0 : head;
+    }
+
+    /** Sends for the value under the key, and for the line and the neighbour of the victim. */
+    private void sendForMore(long head, int victim) {
+        long more = shapeOf((int) head);
+        long offset = (victim & 0xffffffffL) << 3;
+        if (layout.holdsItem(offset)) {
+            more += shapeOf(mutations.items.newer(offset));
+            // Without the lock any length may be read: a key that may end outside the file is left alone.
+            boolean inside = offset < layout.size - Items.HEADER - Items.DEADLINES - SlabLayout.KEY_MOST;
+            if (inside && Items.keyLength(mutations.items.shape(offset)) <= KEY_SENT_FOR_MOST) {
+                more += memory.acquire(mutations.index.lineAt(mutations.items.hash(offset)));
+            }
+        }
+        if (isNever(more)) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private long shapeOf(int reference) {
+        long offset = (reference & 0xffffffffL) << 3;
+        return layout.holdsItem(offset) ? memory.acquire(Items.shapeAt(offset)) : 0;
+    }
+
+    /** What was read must seem to be of use, or the compiler drops the reading. */
+    private static boolean isNever(long word) {
+        return word == 0x5eed_5eed_5eed_5eedL;
     }
 
     private long checkSize(byte[] key, long bytes) {
@@ -184,7 +231,7 @@ final class SlabStore {
                 && Items.hasDeadline(givenShape) == Items.hasDeadline(mutations.items.shape(found))) {
             recency.stored(head, bytes, frequency);
             long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
-            return rewrite(line, found, shape, content, key, value, ttlNanos, slot);
+            return rewrite(hash, found, shape, content, key, value, ttlNanos, slot);
         }
         long offset = inPlace ? found : reserve(slot, bytes, found, mayEvict);
         if (offset == 0) {
@@ -201,7 +248,7 @@ final class SlabStore {
         long version = memory.word(C_VERSION) + 1;
         memory.word(C_VERSION, version);
         long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
-        int checksum = write(offset, shape, version, content, key, value, ttlNanos);
+        int checksum = write(hash, offset, shape, version, content, key, value, ttlNanos);
         recency.stored(head, bytes, frequency);
         probe.at(Probe.Point.VALUE_WRITTEN);
         if (old != 0) {
@@ -222,15 +269,16 @@ final class SlabStore {
      * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
      */
     private PutResult rewrite(
-            long line, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+            long hash, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+        long line = mutations.index.lineAt(hash);
         mutations.index.shut(line);
         mutations.rewriting(offset);
         probe.at(Probe.Point.REWRITING);
         long version = memory.word(C_VERSION) + 1;
         memory.word(C_VERSION, version);
-        int checksum = writeBody(offset, shape, version, content, key, value, ttlNanos);
+        int checksum = writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
         probe.at(Probe.Point.VALUE_WRITTEN);
-        mutations.rewritten(offset, version, shape, checksum);
+        mutations.rewritten(hash, offset, version, shape, checksum);
         mutations.index.open(line);
         probe.at(Probe.Point.PUT_LINKED);
         return counted(slot, version);
@@ -271,13 +319,15 @@ final class SlabStore {
     }
 
     /** Writes everything but the chain word, which {@link Mutations#link} writes; returns the checksum for it. */
-    private int write(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+    private int write(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         memory.word(offset + 16, version);
         memory.word(Items.shapeAt(offset), shape);
-        return writeBody(offset, shape, version, content, key, value, ttlNanos);
+        return writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
     }
 
-    private int writeBody(long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+    private int writeBody(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         long monotonic = 0;
         long wall = 0;
         if (ttlNanos != 0) {
@@ -289,7 +339,7 @@ final class SlabStore {
         long at = offset + Items.keyAt(shape);
         memory.write(at, key, 0, key.length);
         memory.write(at + key.length, value, 0, value.length);
-        return Items.seal(content, version, shape, monotonic, wall);
+        return Items.seal(content, hash, version, shape, monotonic, wall);
     }
 
     private boolean isGone(long offset) {
@@ -323,7 +373,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
@@ -411,7 +461,7 @@ final class SlabStore {
             } catch (Throwable t) {
                 throw failed(t);
             } finally {
-                lock.release();
+                leave();
             }
         }
     }
@@ -430,7 +480,7 @@ final class SlabStore {
         } catch (Throwable t) {
             throw failed(t);
         } finally {
-            lock.release();
+            leave();
         }
     }
 
@@ -444,14 +494,24 @@ final class SlabStore {
         if (attempt == RegionLock.Attempt.BUSY) {
             return false;
         }
+        if (detached) {
+            leave();
+            throw HoldfastException.misuse("the cache is closed", "open it again");
+        }
         tidyIf(attempt);
         try {
             probe.at(Probe.Point.LOCKED);
         } catch (Throwable t) {
-            lock.release();
+            leave();
             throw t;
         }
         return true;
+    }
+
+    private void leave() {
+        lock.release();
+        // The last word on the memory, which until then must not be unmapped.
+        Reference.reachabilityFence(memory);
     }
 
     private void tidyIf(RegionLock.Attempt attempt) {
@@ -461,7 +521,7 @@ final class SlabStore {
                 repair();
                 lock.tidied();
             } catch (Throwable t) {
-                lock.release();
+                leave();
                 throw t;
             }
         }
@@ -470,7 +530,7 @@ final class SlabStore {
     /** A reader found a line shut for long: if its writer is dead, somebody has to repair, and nobody may come. */
     private void unblock() {
         if (lock.isHeldByTheDead() && enter()) {
-            lock.release();
+            leave();
         }
     }
 

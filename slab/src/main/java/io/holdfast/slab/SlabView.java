@@ -71,6 +71,7 @@ final class SlabView {
                 slots.items(number, true),
                 slots.bytes(number),
                 slots.pages(number),
+                slots.tally(number, Slots.Tally.HITS),
                 slots.tally(number, Slots.Tally.STORED),
                 slots.tally(number, Slots.Tally.EVICTED),
                 slots.tally(number, Slots.Tally.GHOST_HITS),

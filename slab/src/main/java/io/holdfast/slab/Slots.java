@@ -13,7 +13,7 @@ import io.holdfast.HoldfastException.Category;
  *  +24  bytes            headers, keys and values of the items
  *  +32  open page + 1    first page of this slot with a free chunk
  *  +40  pages
- *  +48  stored, evicted, ghost hits, pages taken, pages given     statistics, not journalled
+ *  +48  stored, evicted, ghost hits, pages taken, pages given, hits     statistics, not journalled
  *  +96  evidence: reads, +104 epochs, +112 part that stays         see AdaptiveEviction; not journalled
  * </pre>
  *
@@ -35,7 +35,9 @@ final class Slots {
         EVICTED(1),
         GHOST_HITS(2),
         PAGES_TAKEN(3),
-        PAGES_GIVEN(4);
+        PAGES_GIVEN(4),
+        /** Of sampled gets, and written without the lock: an estimate. */
+        HITS(5);
 
         private final int index;
 
@@ -115,6 +117,14 @@ final class Slots {
     void count(int slot, Tally tally) {
         long address = tally.at(at(slot));
         memory.word(address, memory.word(address) + 1);
+    }
+
+    /** Without the lock: two that add at the same instant may add one. */
+    void addHits(int slot, long hits) {
+        if (slot < count) {
+            long address = Tally.HITS.at(at(slot));
+            memory.opaque(address, memory.opaque(address) + hits);
+        }
     }
 
     /** Adds an observation to what is known of the slot's next victims, and lets older ones fade. */

@@ -52,7 +52,7 @@ class CrashSimulation {
             this.layout = random.nextInt(3) > 0
                     ? SlabLayout.ofPages(1 + random.nextInt(9), Preset.SEED, anyPolicy(random), 12, 128)
                     : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
-            this.memory = MortalMemory.of(layout);
+            this.memory = new MortalMemory(layout);
             SlabStore.format(memory, layout);
         }
 

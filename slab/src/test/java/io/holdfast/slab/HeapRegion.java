@@ -1,7 +1,6 @@
 package io.holdfast.slab;
 
 import io.holdfast.Time;
-import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -57,7 +56,7 @@ final class HeapRegion {
     HeapRegion(SlabLayout layout, Time time) {
         this.layout = layout;
         this.time = time;
-        this.memory = new Memory(MemorySegment.ofArray(new long[(int) (layout.size / 8)]));
+        this.memory = new HeapMemory(layout);
         SlabStore.format(memory, layout);
     }
 

@@ -3,7 +3,6 @@ package io.holdfast.slab;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.Time;
-import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.IntGen;
@@ -39,7 +38,7 @@ class LinearizabilityTest {
 
         public Core() {
             SlabLayout layout = SlabLayout.ofPages(1, Preset.SEED, Policy.SLRU, 12, 1 << 20);
-            Memory memory = new Memory(MemorySegment.ofArray(new long[(int) (layout.size / 8)]));
+            Memory memory = new HeapMemory(layout);
             SlabStore.format(memory, layout);
             store = new SlabStore(
                     memory,

@@ -1,9 +1,7 @@
 package io.holdfast.slab;
 
-import java.lang.foreign.MemorySegment;
-
 /** Memory whose writer dies after so many stores: the next one and all after it never happen. */
-final class MortalMemory extends Memory {
+final class MortalMemory extends HeapMemory {
 
     /** What a store of the dead ends with; nothing between it and the test may swallow it for good. */
     static final class Dead extends Error {
@@ -14,16 +12,10 @@ final class MortalMemory extends Memory {
         }
     }
 
-    private final long[] words;
     private long storesLeft = Long.MAX_VALUE;
 
-    private MortalMemory(long[] words) {
-        super(MemorySegment.ofArray(words));
-        this.words = words;
-    }
-
-    static MortalMemory of(SlabLayout layout) {
-        return new MortalMemory(new long[(int) (layout.size / 8)]);
+    MortalMemory(SlabLayout layout) {
+        super(layout);
     }
 
     void dieAfter(long stores) {

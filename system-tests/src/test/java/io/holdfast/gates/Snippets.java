@@ -39,8 +39,14 @@ final class Snippets {
         String program = """
                 import static java.time.Duration.*;
                 import io.holdfast.*;
+                import io.holdfast.app.wiring.*;
                 import io.holdfast.redis.*;
+                import io.holdfast.redis.aggregate.*;
                 import io.holdfast.slab.*;
+                import io.holdfast.sweep.*;
+                import io.holdfast.sweep.catalogue.*;
+                import io.holdfast.sweep.node.*;
+                import io.holdfast.sweep.piece.*;
                 import java.nio.file.*;
                 import java.util.*;
                 @SuppressWarnings("unused")

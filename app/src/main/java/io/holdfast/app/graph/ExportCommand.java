@@ -2,6 +2,7 @@ package io.holdfast.app.graph;
 
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.PhaseBars;
 import io.holdfast.redis.graph.ValueGraph;
 import java.io.BufferedOutputStream;
 import java.io.IOException;

@@ -5,17 +5,14 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
-import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
-import io.holdfast.redis.graph.GraphProgress;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.RedisLink;
 import java.io.IOException;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
@@ -70,39 +67,5 @@ abstract class OneGraphCommand extends CliCommand {
                 "there is no root " + root + " in graph " + graph.name(),
                 "list the roots by 'holdfast graph root " + graph.name() + "'",
                 null);
-    }
-
-    /** A bar for each phase of a long look at a graph. */
-    static final class PhaseBars implements GraphProgress, AutoCloseable {
-
-        private final Console console;
-        private @Nullable Progress bar;
-        private String phase = "";
-        private long shown;
-
-        PhaseBars(Console console) {
-            this.console = console;
-        }
-
-        @Override
-        public void at(String newPhase, long done, long total) {
-            if (bar == null || !phase.equals(newPhase)) {
-                close();
-                phase = newPhase;
-                shown = 0;
-                bar = console.progress(newPhase, total);
-            }
-            bar.total(total);
-            bar.step(done - shown);
-            shown = done;
-        }
-
-        @Override
-        public void close() {
-            if (bar != null) {
-                bar.close();
-                bar = null;
-            }
-        }
     }
 }

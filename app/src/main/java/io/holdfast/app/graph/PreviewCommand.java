@@ -2,6 +2,7 @@ package io.holdfast.app.graph;
 
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.PhaseBars;
 import io.holdfast.redis.graph.Preview;
 import io.holdfast.redis.graph.ValueGraph;
 import picocli.CommandLine.Command;

@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.PhaseBars;
 import io.holdfast.redis.graph.Finding;
 import io.holdfast.redis.graph.RepairReport;
 import io.holdfast.redis.graph.ValueGraph;

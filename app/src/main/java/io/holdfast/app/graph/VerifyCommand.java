@@ -2,6 +2,7 @@ package io.holdfast.app.graph;
 
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
+import io.holdfast.app.cli.PhaseBars;
 import io.holdfast.app.cli.Table;
 import io.holdfast.redis.graph.Finding;
 import io.holdfast.redis.graph.ValueGraph;

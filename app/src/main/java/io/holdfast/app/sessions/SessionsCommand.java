@@ -3,7 +3,6 @@ package io.holdfast.app.sessions;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
-import io.holdfast.ThingId;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
@@ -227,48 +226,6 @@ public final class SessionsCommand extends CommandGroup {
                     .forEach((holders, count) -> table.row("sampled with " + holders + " holders", count));
             return Answer.ok().field("set", view.set().name()).table("figures", table);
         }
-    }
-
-    /** What {@code holdfast why session:SET/ID} says: who keeps it alive and until when, or why it is gone. */
-    public static Answer why(Holdfast holdfast, ThingId session) {
-        HoldView view = holdfast.sessions(session.space())
-                .look()
-                .orElseThrow(() -> new HoldfastException(
-                        Category.GONE, "there are no sessions '" + session.space() + "' at " + holdfast.where()));
-        List<Life> lives = view.show(session.id());
-        Answer answer =
-                Answer.ok().field("thing", session.toString()).field("state", lives.isEmpty() ? "gone" : "alive");
-        for (Life life : lives) {
-            answer.line(sentence(session, life));
-            life.holders()
-                    .forEach(holder -> answer.line("  held by " + holder.name() + ", whose lease runs for another "
-                            + time(holder.leaseMillis())));
-        }
-        if (!lives.isEmpty()) {
-            return answer.field("lives", lives);
-        }
-        return view.ledger(session.id())
-                .find(session)
-                .map(gone -> answer.line(session + " is gone: "
-                                + gone.reason().name().toLowerCase(Locale.ROOT) + " at " + gone.at() + " by "
-                                + gone.by() + ", "
-                                + gone.evidence())
-                        .field("record", gone))
-                .orElseThrow(() -> new HoldfastException(
-                        Category.GONE,
-                        "nothing is known of " + session + ": it never was, or its record made way for newer ones"));
-    }
-
-    private static String sentence(ThingId session, Life life) {
-        String name = session + " epoch " + life.epoch();
-        return switch (life.state()) {
-            case LIVE -> name + " is alive: " + life.holders().size() + " holders";
-            case GRACE -> name + " is alive in its grace, due in " + time(life.dueInMillis()) + ": " + life.evidence();
-            case CLOSING ->
-                name + " is being closed, attempt " + life.attempts() + " by " + life.claimer() + ": "
-                        + life.evidence();
-            case DEAD_LETTER -> name + " could not be closed in " + life.attempts() + " attempts: " + life.evidence();
-        };
     }
 
     private static Table table(List<Life> lives) {

@@ -33,7 +33,12 @@ public final class PieceWhy {
                         "check the id; records make way when the ledger is full",
                         null);
             }
-            Answer answer = Answer.ok().field("piece", piece.toString()).field("state", state(fate, known));
+            String detail = detail(fate, known);
+            Answer answer = Answer.ok()
+                    .field("thing", piece.toString())
+                    .field("state", state(detail))
+                    .field("detail", detail)
+                    .line(piece + " is " + state(detail) + ": " + detail);
             lines(answer, node, fate, known);
             return answer;
         }
@@ -45,7 +50,16 @@ public final class PieceWhy {
         }
     }
 
-    private static String state(PieceFate fate, Optional<Boolean> known) {
+    /** As for every other kind of thing. */
+    private static String state(String detail) {
+        return switch (detail) {
+            case "live", "present", "restored" -> "alive";
+            case "spared" -> "doomed";
+            default -> "gone";
+        };
+    }
+
+    private static String detail(PieceFate fate, Optional<Boolean> known) {
         boolean live = fate.facts().filter(PieceStore.Facts::isLive).isPresent();
         if (fate.isRestored()) {
             return "restored";

@@ -110,7 +110,7 @@ class GraphCommandIT {
         assertThat(out).contains("is unknown");
         assertThat(run("why", "root:nothing/here")).isEqualTo(ExitCode.NOT_FOUND);
         assertThat(run("why", "nonsense")).isEqualTo(ExitCode.USAGE);
-        assertThat(run("why", "lease:docs/x")).isEqualTo(ExitCode.USAGE);
+        assertThat(run("why", "lease:docs/x")).isEqualTo(ExitCode.NOT_FOUND);
         try (Jedis redis = SERVER.client()) {
             assertThat(redis.keys("*nothing*")).as("asking makes no graph").isEmpty();
         }

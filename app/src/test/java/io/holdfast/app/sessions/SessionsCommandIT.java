@@ -5,9 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import io.holdfast.ThingId;
 import io.holdfast.app.HoldfastCommands;
-import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
@@ -59,8 +57,10 @@ class SessionsCommandIT {
                 assertThat(run("sessions", "close", "rooms", "a b", "--redis", uri))
                         .isEqualTo(ExitCode.USAGE);
                 assertThat(err.toString()).contains("is held by web-1#");
-                assertThat(code(SessionsCommand.why(holdfast, ThingId.parse("session:rooms/a b"))))
-                        .isEqualTo(ExitCode.OK);
+                assertThat(json("why", "session:rooms/a b", "--redis", uri, "--json")
+                                .get("state")
+                                .getAsString())
+                        .isEqualTo("alive");
 
                 hold.close();
                 await().atMost(Duration.ofSeconds(30))
@@ -72,18 +72,15 @@ class SessionsCommandIT {
                         .isEqualTo(1);
                 await().atMost(Duration.ofSeconds(30))
                         .until(() -> run("sessions", "show", "rooms", "a b", "--redis", uri) == ExitCode.NOT_FOUND);
-                assertThat(SessionsCommand.why(holdfast, ThingId.parse("session:rooms/a b"))
-                                .code())
-                        .isEqualTo(ExitCode.OK);
+                assertThat(json("why", "session:rooms/a b", "--redis", uri, "--json")
+                                .get("reason")
+                                .getAsString())
+                        .isEqualTo("closed");
                 assertThat(run("sessions", "list", "rooms", "--redis", uri, "--state", "alive"))
                         .isEqualTo(ExitCode.USAGE);
                 assertThat(run("sessions", "list", "rooms", "--redis", uri)).isEqualTo(ExitCode.OK);
             }
         }
-    }
-
-    private static ExitCode code(Answer answer) {
-        return answer.code();
     }
 
     private ExitCode run(String... arguments) {

@@ -96,7 +96,8 @@ class SweepCommandsTest {
         assertThat(run("sweep", "restore", "2", "--owner", "photos", "--nodes", node))
                 .isEqualTo(ExitCode.OK);
         run("why", "piece:n1/" + trashed, "--nodes", node, "--catalogue", catalogue, "--json");
-        assertThat(out.replaceAll("\\s", "")).contains("\"state\":\"restored\"", "\"inCatalogue\":false");
+        assertThat(out.replaceAll("\\s", ""))
+                .contains("\"state\":\"alive\"", "\"detail\":\"restored\"", "\"inCatalogue\":false");
         run("why", "piece:n1/" + live.getFirst(), "--nodes", node, "--catalogue", catalogue);
         assertThat(out).contains("the catalogue knows it: it is live");
     }

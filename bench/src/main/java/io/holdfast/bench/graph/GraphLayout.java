@@ -50,10 +50,12 @@ final class GraphLayout implements Layout.Counting {
     }
 
     @Override
-    public void copyPaths(int copies) {
-        for (int i = 0; i < copies; i++) {
-            top = top.copyPath(random, writer::put);
-            writer.flush();
+    public void copyPaths(int copies, int together) {
+        for (int i = 1; i <= copies; i++) {
+            top.copyPath(random, writer::put);
+            if (i % together == 0) {
+                writer.flush();
+            }
         }
     }
 

@@ -29,6 +29,9 @@ public final class GraphSuite implements Suite {
 
     private static final int FAN_OUT = 10;
     private static final int VALUE_BYTES = 100;
+    /** Path copies that a client sends before it waits for an answer, as a writer with a stream of edits does. */
+    private static final int TOGETHER = 50;
+
     private static final String OURS = "holdfast";
     private static final String RAW = "raw SET";
     private static final String PEER = "three keys";
@@ -139,13 +142,22 @@ public final class GraphSuite implements Suite {
                     .add(OURS, () -> meter.measure(copies, () -> ours.movePaths(copies)))
                     .add(PEER, () -> otherMeter.measure(copies, () -> peer.movePaths(copies)))
                     .run(run.size(7, 3));
-            Contest.Results put = new Contest()
-                    .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies)))
-                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.copyPaths(copies)))
-                    .run(run.size(7, 3));
-            run.row(copyRow("path copy: copies per server-CPU-second", put).goal(2));
+            Contest.Results gathered = copies(run, copies, TOGETHER, ours, meter, peer, otherMeter);
+            Contest.Results single = copies(run, copies, 1, ours, meter, peer, otherMeter);
+            run.row(copyRow("path copy: copies per server-CPU-second", gathered).goal(2));
+            run.row(copyRow("path copy, each sent alone", single));
             run.row(copyRow("path copy, root moved, old path reclaimed", moved));
         }
+    }
+
+    /** Copies of the same tree's paths, so that each is over children that exist, however many go together. */
+    private static Contest.Results copies(
+            Run run, int copies, int together, Layout.Counting ours, Meter meter, Layout.Counting peer, Meter peerMeter)
+            throws Exception {
+        return new Contest()
+                .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies, together)))
+                .add(PEER, () -> peerMeter.measure(copies, () -> peer.copyPaths(copies, together)))
+                .run(run.size(7, 3));
     }
 
     private static Row copyRow(String name, Contest.Results results) {

@@ -12,10 +12,10 @@ interface Layout extends AutoCloseable {
     /** A layout that knows what is still held. */
     interface Counting extends Layout {
 
-        /** Puts new versions of the tree, one after the other, each on the one before; all of them stay. */
-        void copyPaths(int copies);
+        /** Puts new versions of the tree, so many before it waits for an answer; all of them stay. */
+        void copyPaths(int copies, int together);
 
-        /** The same, and each version takes the place of the one before, which is reclaimed. */
+        /** Puts versions one after the other; each takes the place of the one before, which is reclaimed. */
         void movePaths(int copies);
 
         /** Drops the top and returns when everything is gone. */

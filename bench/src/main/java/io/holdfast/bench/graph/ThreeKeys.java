@@ -14,8 +14,8 @@ import redis.clients.jedis.Pipeline;
 
 /**
  * The peer: three keys a value (bytes, counter, list of children), as the hitchhiker tree's reference counting on Redis
- * is described. A script per inner value adds the holds on its children, and one script drops a whole tree. Everything
- * is pipelined as far as it goes, and nothing is checked.
+ * does it. A script per inner value counts and lists its children edge by edge, and one script drops a whole tree.
+ * Everything is pipelined as far as it goes, and nothing is checked.
  */
 final class ThreeKeys implements Layout.Counting {
 
@@ -79,12 +79,14 @@ final class ThreeKeys implements Layout.Counting {
     }
 
     @Override
-    public void copyPaths(int copies) {
-        for (int i = 0; i < copies; i++) {
-            Pipeline pipeline = redis.pipelined();
-            top = top.copyPath(random, (value, children) -> put(pipeline, value, children));
-            name(pipeline, top.id());
-            pipeline.sync();
+    public void copyPaths(int copies, int together) {
+        Pipeline pipeline = redis.pipelined();
+        for (int i = 1; i <= copies; i++) {
+            Version<Key> copy = top.copyPath(random, (value, children) -> put(pipeline, value, children));
+            name(pipeline, copy.id());
+            if (i % together == 0) {
+                pipeline.sync();
+            }
         }
     }
 

@@ -1,3 +1,5 @@
--- A value holds its children: counts each of them up and lists them.
-for _, child in ipairs(ARGV) do redis.call('INCR', child .. ':rc') end
-redis.call('RPUSH', KEYS[1] .. ':rl', unpack(ARGV))
+-- A value holds its children: each is counted up and listed.
+for _, child in ipairs(ARGV) do
+  redis.call('INCR', child .. ':rc')
+  redis.call('RPUSH', KEYS[1] .. ':rl', child)
+end

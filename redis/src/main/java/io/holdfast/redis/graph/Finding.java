@@ -17,6 +17,8 @@ public record Finding(Kind kind, String thing, String detail, boolean repairable
         OVERCOUNT("repair corrects the count"),
         /** The count is lower than the holds are: the value would be reclaimed while it is held. */
         UNDERCOUNT("repair corrects the count; do it before anything is dropped"),
+        /** A value that has children has no count: whoever gives it up would forget its children. */
+        UNCOUNTED("repair writes the count; do it before anything is dropped"),
         /** A value names a child that is not there. */
         DANGLING_EDGE("data is lost: put the parent anew from a good source, then drop this one"),
         /** A root names a value that is not there. */

@@ -51,6 +51,11 @@ public final class GraphInspection {
         return WhyWalk.ofRoot(graph, root);
     }
 
+    /** What the leases of an instance ({@code name#incarnation}) hold, and until when; or how they ended. */
+    public Why whyLease(String holder) {
+        return WhyWalk.ofLeases(graph, holder);
+    }
+
     /** What dropping a root would free. */
     public Preview preview(String root, GraphProgress progress) {
         return new PreviewWalk(graph, progress).of(root);

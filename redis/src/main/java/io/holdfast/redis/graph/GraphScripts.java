@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Every script call of a graph. The parts of a shard, all in one slot:
  *
  * <pre>
- *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify
+ *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify and mark
  *   values      id -> bytes                           large values: id + chunk number -> bytes
  *   counts      id -> holds and state                 no entry: small, childless, held once
  *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
@@ -197,6 +197,7 @@ final class GraphScripts {
     /**
      * What one step of reclaiming did.
      *
+     * @param quiet nothing is reclaimed for now: the store was replaced, or a mark is out
      * @param pending elements of the work list that are left
      * @param nextMillis until the next lease lapses, or the quiet time ends; -1 if no lease is out
      */
@@ -219,7 +220,7 @@ final class GraphScripts {
     Stepped step() {
         Reply reply = call(STEP, by, space(), budget, capacity);
         return new Stepped(
-                reply.text(0).equals("QUIET"),
+                !reply.text(0).equals("OK"),
                 reply.number(1),
                 reply.number(2),
                 reply.number(3),

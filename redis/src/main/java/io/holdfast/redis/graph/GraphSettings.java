@@ -21,6 +21,10 @@ public final class GraphSettings {
     /** The edges that one step of reclaiming cuts at most, about: the bound on how long it keeps the server. */
     public static final Setting<Integer> STEP_EDGES = Setting.integer("graph.step-edges", 384, 16, 4_096);
 
+    /** How long a mark pauses freeing after whoever scans under it has died. */
+    public static final Setting<Duration> MARK_LEASE = Setting.duration(
+            "graph.mark-lease", Duration.ofSeconds(30), Duration.ofMillis(100), Duration.ofMinutes(10));
+
     public static final Setting<Long> LARGEST_VALUE =
             Setting.bytes("graph.largest-value", 64L << 20, 1 << 10, 512L << 20);
 
@@ -28,7 +32,7 @@ public final class GraphSettings {
     public static final Setting<Integer> LEDGER_RECORDS = Setting.integer("graph.ledger-records", 2_000, 16, 1_000_000);
 
     public static final List<Setting<?>> ALL =
-            List.of(ADDRESSING, WRITER_LEASE, SNAPSHOT_LEASE, STEP_EDGES, LARGEST_VALUE, LEDGER_RECORDS);
+            List.of(ADDRESSING, WRITER_LEASE, SNAPSHOT_LEASE, STEP_EDGES, MARK_LEASE, LARGEST_VALUE, LEDGER_RECORDS);
 
     private GraphSettings() {}
 }

@@ -22,6 +22,7 @@ final class InspectionScripts {
     static final Script SCAN = script("scan.lua", "meta values", "cursor count", "status cursor bytes packed chunks");
     static final Script VERIFY =
             script("verify.lua", "meta changed", "operation token lease cursor seen…", "status run cursor noted");
+    static final Script MARK = script("mark.lua", "meta", "operation token lease", "status run now incarnation");
     static final Script REPAIR = script(
             "repair.lua",
             "meta values counts edges leases lease-info held doomed ledger changed",
@@ -97,6 +98,14 @@ final class InspectionScripts {
         Reply reply = graph.call(VERIFY, arguments);
         return new Watched(
                 reply.text(0), reply.text(1), reply.bytes(2), reply.part(3).allBytes());
+    }
+
+    /** What a call of a mark answers: which server it was, and which life of the graph. */
+    record Marked(String status, String run, long serverMillis, String incarnation) {}
+
+    Marked mark(String operation, String token, long leaseMillis) {
+        Reply reply = graph.call(MARK, List.of(ascii(operation), ascii(token), number(leaseMillis)));
+        return new Marked(reply.text(0), reply.text(1), reply.number(2), reply.text(3));
     }
 
     /** Mends one thing; the words of {@code fix} are in repair.lua. */

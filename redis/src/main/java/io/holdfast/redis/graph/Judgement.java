@@ -106,6 +106,9 @@ final class Judgement {
         String detail = "its count is " + stored + ", its holds are " + holds;
         if (stored < holds) {
             add(census, Kind.UNDERCOUNT, id, detail, Fix.count(bytes, expected, holds + shape));
+        } else if (stored == holds && census.flags.has(id, Census.PARENT) && !census.flags.has(id, Census.COUNTED)) {
+            String why = "it has children, and no count says that it is held";
+            add(census, Kind.UNCOUNTED, id, why, Fix.count(bytes, expected, holds + shape));
         } else if (stored > holds && holds > 0) {
             add(census, Kind.OVERCOUNT, id, detail, Fix.count(bytes, expected, holds + shape));
         } else if (stored > holds) {

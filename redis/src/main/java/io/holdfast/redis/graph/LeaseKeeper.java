@@ -25,6 +25,10 @@ final class LeaseKeeper implements Duty {
     private static final int MOST_IN_A_CALL = 256;
     private static final Duration IDLE = Duration.ofMinutes(1);
     private static final Duration SOONEST = Duration.ofMillis(20);
+    /** After a renewal that got no answer. A back-off that grows, as duties have it, could outgrow the lease. */
+    private static final Duration AGAIN = Duration.ofMillis(250);
+
+    private static final System.Logger LOG = System.getLogger(LeaseKeeper.class.getName());
 
     /** Called when a lease is lost; answers the lease that takes its place, if any. */
     interface Keeping {
@@ -78,8 +82,8 @@ final class LeaseKeeper implements Duty {
                 due.add(lease);
             }
         }
-        if (!due.isEmpty()) {
-            renew(due);
+        if (!due.isEmpty() && !renew(due)) {
+            return Step.restFor(0, AGAIN);
         }
         Duration next = IDLE;
         for (GraphLease lease : leases.keySet()) {
@@ -89,12 +93,17 @@ final class LeaseKeeper implements Duty {
         return Step.restFor(due.size(), next.compareTo(SOONEST) < 0 ? SOONEST : next);
     }
 
-    private void renew(List<GraphLease> due) {
+    /** Whether there was an answer. */
+    private boolean renew(List<GraphLease> due) {
         long sent = time.nanoTime();
         String alive;
         try {
             alive = scripts.renew(due.stream().map(GraphLease::id).toList());
         } catch (HoldfastException e) {
+            if (e.isRetryable()) {
+                LOG.log(System.Logger.Level.WARNING, "{0}: {1}; tried again soon", name(), e.getMessage());
+                return false;
+            }
             if (e.category() != Category.GONE) {
                 throw e;
             }
@@ -107,6 +116,7 @@ final class LeaseKeeper implements Duty {
                 lost(due.get(i));
             }
         }
+        return true;
     }
 
     private void lost(GraphLease lease) {

@@ -70,12 +70,14 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         });
         int fresh = values.size() / 2;
         values.addAll(lists);
+        Counted entries = Counted.of(shared);
+        Counted raised = Counted.of(adopted);
         List<byte[]> head = List.of(
                 GraphScripts.number(edges.written()),
-                pack(shared.keySet()),
-                words(shared.values()),
-                pack(adopted.keySet()),
-                adopted.values().stream().allMatch(more -> more == 1) ? new byte[0] : words(adopted.values()),
+                entries.packed(),
+                entries.several(),
+                raised.packed(),
+                raised.several(),
                 pack(handed),
                 pack(tops),
                 pack(back.keySet()),
@@ -85,6 +87,24 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
         return new PutRequest(head, values, allTops, handed);
+    }
+
+    /**
+     * Ids with numbers, most of which are one.
+     *
+     * @param packed the ids, those with another number first
+     * @param several the numbers that are not one
+     */
+    private record Counted(byte[] packed, byte[] several) {
+
+        static Counted of(Map<ValueId, Integer> numbers) {
+            List<ValueId> several = new ArrayList<>();
+            List<ValueId> once = new ArrayList<>();
+            numbers.forEach((id, number) -> (number == 1 ? once : several).add(id));
+            byte[] words = words(several.stream().map(numbers::get).toList());
+            several.addAll(once);
+            return new Counted(pack(several), words);
+        }
     }
 
     /**

@@ -4,12 +4,16 @@ import io.holdfast.redis.graph.Judgement.Judged;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Mends what a verify found, while that verify is still on: so repair.lua can tell what has changed since, and leaves it
  * alone. A dry run does all but the writing. Counts are corrected before anything is removed.
  */
 final class Repairer {
+
+    /** What could lose data when anything is dropped. */
+    private static final Set<Finding.Kind> URGENT = Set.of(Finding.Kind.UNDERCOUNT, Finding.Kind.UNCOUNTED);
 
     private static final int FIXES_BETWEEN_CALLS = 256;
 
@@ -28,7 +32,7 @@ final class Repairer {
         List<Finding> left = new ArrayList<>();
         List<Finding> changed = new ArrayList<>();
         List<Judged> inOrder = judged.stream()
-                .sorted(Comparator.comparingInt(it -> it.finding().kind() == Finding.Kind.UNDERCOUNT ? 0 : 1))
+                .sorted(Comparator.comparing(it -> !URGENT.contains(it.finding().kind())))
                 .toList();
         int done = 0;
         for (Judged it : inOrder) {

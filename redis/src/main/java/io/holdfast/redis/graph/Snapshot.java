@@ -7,15 +7,18 @@ import java.util.stream.Stream;
 
 /**
  * A hold on what a root named at one moment, and the way to read it: all of it stays, whatever becomes of the root. A
- * read that ends after the lease may have lapsed is refused with LAPSED, so that what is read is always whole.
+ * read that ends after the lease may have lapsed is refused with LAPSED, so that what is read is always whole. With a near
+ * cache, what was reached from the target by way of {@link #children} or {@link #walk} is read through it.
  */
 public final class Snapshot extends Hold {
 
     private final String root;
+    private final CachedReads reads;
 
     Snapshot(ValueGraph graph, String root, ValueId target, GraphLease lease) {
         super(graph, target, lease);
         this.root = root;
+        this.reads = graph.readsUnder(this);
     }
 
     /** The root it was taken of. */
@@ -24,15 +27,15 @@ public final class Snapshot extends Hold {
     }
 
     public byte[] get(ValueId id) {
-        return checked(graph().reader().get(id, lease()));
+        return checked(reads.get(id));
     }
 
     public Map<ValueId, byte[]> getAll(List<ValueId> ids) {
-        return checked(graph().reader().getAll(ids, lease()));
+        return checked(reads.getAll(ids));
     }
 
     public List<ValueId> children(ValueId id) {
-        return checked(graph().reader().children(id));
+        return checked(reads.children(id));
     }
 
     Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
@@ -41,7 +44,7 @@ public final class Snapshot extends Hold {
 
     /** All values below and including the target, parents before children, each once; read as the stream is. */
     public Stream<ValueId> walk() {
-        return graph().reader().walk(target(), this::check);
+        return graph().reader().walk(target(), this::check).peek(reads::covers);
     }
 
     private <T> T checked(T read) {

@@ -82,6 +82,7 @@ public final class ValueGraph implements AutoCloseable {
     private final LeaseKeeper keeper;
     private final CascadeDuty cascade;
     private final ValueReader reader;
+    private final @Nullable ValueCache cache;
     private final InspectionScripts inspectionScripts;
     private final Set<GraphWriter> writers = ConcurrentHashMap.newKeySet();
     private volatile boolean destroyed;
@@ -100,7 +101,8 @@ public final class ValueGraph implements AutoCloseable {
         this.serverClock = new ServerClock(client.time());
         Opened opened = openShard();
         this.incarnation = opened.incarnation();
-        this.reader = new ValueReader(scripts, name, incarnation, addressing.width(), cache);
+        this.reader = new ValueReader(scripts, name, addressing.width());
+        this.cache = cache;
         this.keeper = new LeaseKeeper("graph " + name, scripts, client.time());
         this.cascade =
                 new CascadeDuty(name, addressing.width(), scripts, client.notices(), client.self(), client.time());
@@ -230,6 +232,16 @@ public final class ValueGraph implements AutoCloseable {
     /** Statistics, verify, repair, why, preview, drawing. */
     public GraphInspection inspect() {
         return new GraphInspection(this, client.time());
+    }
+
+    /** Hands over all values, some perhaps twice; those that come and go meanwhile may be among them or not. */
+    public void readAll(GraphMark.ValueVisitor visitor) throws Exception {
+        GraphMark.readAll(this, visitor);
+    }
+
+    /** Pauses freeing, so that all values can be read as of one moment; see {@link GraphMark}. */
+    public GraphMark mark() {
+        return new GraphMark(this, client.settings().get(GraphSettings.MARK_LEASE), client.time());
     }
 
     /** Writes what hangs on a root, as it is now, to a file of {@link ExportFile}'s form; answers how many values. */
@@ -408,6 +420,10 @@ public final class ValueGraph implements AutoCloseable {
 
     ValueReader reader() {
         return reader;
+    }
+
+    CachedReads readsUnder(Hold hold) {
+        return new CachedReads(reader, cache, incarnation, hold.target(), hold::lease);
     }
 
     RedisLink link() {

@@ -1,8 +1,11 @@
 package io.holdfast.redis.graph;
 
 import io.holdfast.HoldfastException;
+import java.nio.ByteBuffer;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Optional;
 
 /** The id of a value: 16 bytes in order of time, or 32 bytes of its content's SHA-256. Callers never choose one. */
 public final class ValueId implements Comparable<ValueId> {
@@ -44,6 +47,14 @@ public final class ValueId implements Comparable<ValueId> {
     /** The bytes themselves, not a copy: for reading only. */
     byte[] raw() {
         return bytes;
+    }
+
+    /** When it was made, by the clock of who put it; empty for ids that are made from content. */
+    public Optional<Instant> madeAt() {
+        if (bytes.length != TIME_ORDERED) {
+            return Optional.empty();
+        }
+        return Optional.of(Instant.ofEpochMilli(ByteBuffer.wrap(bytes).getLong() >>> 16));
     }
 
     public byte[] toBytes() {

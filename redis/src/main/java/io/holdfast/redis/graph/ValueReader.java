@@ -36,59 +36,12 @@ final class ValueReader {
 
     private final GraphScripts scripts;
     private final String graph;
-    private final byte[] cachePrefix;
     private final int width;
-    private final @Nullable ValueCache cache;
 
-    ValueReader(GraphScripts scripts, String graph, String incarnation, int width, @Nullable ValueCache cache) {
+    ValueReader(GraphScripts scripts, String graph, int width) {
         this.scripts = scripts;
         this.graph = graph;
-        this.cachePrefix = GraphScripts.ascii(incarnation);
         this.width = width;
-        this.cache = cache;
-    }
-
-    /** The value under a hold; the cache may answer while the hold is valid. */
-    byte[] get(ValueId id, GraphLease lease) {
-        check(id);
-        if (cache != null && lease.isValid()) {
-            byte[] cached = cache.get(cacheKey(id));
-            if (cached != null) {
-                return cached;
-            }
-        }
-        byte[] value = find(id).orElseThrow(() -> gone(id));
-        if (cache != null) {
-            cache.put(cacheKey(id), value);
-        }
-        return value;
-    }
-
-    Map<ValueId, byte[]> getAll(List<ValueId> ids, GraphLease lease) {
-        Map<ValueId, byte[]> found = new LinkedHashMap<>();
-        List<ValueId> asked = new ArrayList<>();
-        for (ValueId id : ids) {
-            check(id);
-            byte[] cached = cache != null && lease.isValid() ? cache.get(cacheKey(id)) : null;
-            if (cached != null) {
-                found.put(id, cached);
-            } else {
-                asked.add(id);
-            }
-        }
-        Map<ValueId, byte[]> read = findAll(asked);
-        Map<ValueId, byte[]> inOrder = new LinkedHashMap<>();
-        for (ValueId id : ids) {
-            byte[] value = found.containsKey(id) ? found.get(id) : read.get(id);
-            if (value == null) {
-                throw gone(id);
-            }
-            if (cache != null && read.containsKey(id)) {
-                cache.put(cacheKey(id), value);
-            }
-            inOrder.put(id, value);
-        }
-        return inOrder;
     }
 
     /** The value, if it is there now; without a hold it may be gone the next moment. */
@@ -211,11 +164,8 @@ final class ValueReader {
         return ByteBuffer.allocate(id.width() + 4).put(id.raw()).putInt(index).array();
     }
 
-    private byte[] cacheKey(ValueId id) {
-        return ByteBuffer.allocate(cachePrefix.length + width)
-                .put(cachePrefix)
-                .put(id.raw())
-                .array();
+    List<ValueId> unpack(byte[] packed) {
+        return PutRequest.unpack(packed, width);
     }
 
     void check(ValueId id) {
@@ -227,7 +177,7 @@ final class ValueReader {
         }
     }
 
-    private HoldfastException gone(ValueId id) {
+    HoldfastException gone(ValueId id) {
         return new HoldfastException(Category.GONE, "there is no value " + id + " in graph " + graph);
     }
 

@@ -80,6 +80,36 @@ final class WhyWalk {
         return new Why.Alive(thing, detail, List.of());
     }
 
+    static Why ofLeases(ValueGraph graph, String holder) {
+        ThingId thing = new ThingId(Kind.LEASE, graph.name(), holder);
+        List<Why.Holder> leases = new ArrayList<>();
+        byte[] cursor = {'0'};
+        do {
+            Reply page = graph.link()
+                    .command(
+                            Command.HSCAN,
+                            graph.scripts().key("lease-info"),
+                            cursor,
+                            GraphScripts.ascii("COUNT"),
+                            GraphScripts.ascii("512"));
+            List<byte @Nullable []> flat = page.part(1).allBytes();
+            for (int i = 0; i + 1 < flat.size(); i += 2) {
+                byte[] lease = flat.get(i);
+                byte[] info = flat.get(i + 1);
+                if (lease != null && info != null) {
+                    String[] fields = new String(info, StandardCharsets.ISO_8859_1).split(";", 7);
+                    if (fields.length == 7 && fields[5].equals(holder) && fields[1].equals("a")) {
+                        leases.add(lease(graph, lease));
+                    }
+                }
+            }
+            cursor = page.bytes(0);
+        } while (cursor.length != 1 || cursor[0] != '0');
+        return leases.isEmpty()
+                ? gone(graph.ledger(), thing)
+                : new Why.Alive(thing, leases.size() == 1 ? "one lease" : leases.size() + " leases", leases);
+    }
+
     /** What the ledger knows of a thing that is not there. */
     static Why gone(RedisLedger ledger, ThingId thing) {
         Optional<Reclaimed> record = ledger.find(thing);
@@ -196,13 +226,13 @@ final class WhyWalk {
         chain.add(
                 root != null
                         ? new Why.Holder("root:" + graph.name() + "/" + root, Optional.empty())
-                        : lease(leases.get(byLease.get(at) - 1)));
+                        : lease(graph, leases.get(byLease.get(at) - 1)));
         return chain;
     }
 
-    private Why.Holder lease(byte[] lease) {
-        byte[] info = command(Command.HGET, "lease-info", lease).bytesOrNull();
-        Reply deadline = command(Command.ZSCORE, "leases", lease);
+    private static Why.Holder lease(ValueGraph graph, byte[] lease) {
+        byte[] info = command(graph, Command.HGET, "lease-info", lease).bytesOrNull();
+        Reply deadline = command(graph, Command.ZSCORE, "leases", lease);
         String[] fields = info == null ? new String[0] : new String(info, StandardCharsets.ISO_8859_1).split(";", 7);
         String what = fields.length < 7
                 ? "a lease that has ended and is being released"
@@ -219,6 +249,10 @@ final class WhyWalk {
     }
 
     private Reply command(Command command, String part, byte[]... arguments) {
+        return command(graph, command, part, arguments);
+    }
+
+    private static Reply command(ValueGraph graph, Command command, String part, byte[]... arguments) {
         return graph.link().command(command, graph.scripts().key(part), arguments);
     }
 }

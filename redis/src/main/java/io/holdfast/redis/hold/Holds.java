@@ -99,6 +99,11 @@ public final class Holds {
         return set;
     }
 
+    /** Under which lease this instance holds things of a shard at the moment. */
+    public HolderId holder(int shard) {
+        return leases.get(shard).holder();
+    }
+
     /** Makes this instance a holder of the thing. */
     public Held acquire(String id) {
         return wish(Wish.Verb.ACQUIRE, id);

@@ -2,6 +2,8 @@ package io.holdfast.redis.link;
 
 import io.holdfast.HoldfastException;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -19,6 +21,16 @@ public record Keyspace(String kind, String name, int shard) {
                     "the " + kind + " name '" + name + "' is not 1 to 64 characters of A-Z a-z 0-9 . _ -",
                     "choose a name of these characters");
         }
+    }
+
+    private static final Pattern KEY = Pattern.compile("hf:\\{([a-z]+):([A-Za-z0-9._-]{1,64}):(\\d{1,6})}:.*");
+
+    /** The shard that a key belongs to; empty if it is not a key of Holdfast. */
+    public static Optional<Keyspace> of(String key) {
+        Matcher parts = KEY.matcher(key);
+        return parts.matches()
+                ? Optional.of(new Keyspace(parts.group(1), parts.group(2), Integer.parseInt(parts.group(3))))
+                : Optional.empty();
     }
 
     public byte[] key(String part) {

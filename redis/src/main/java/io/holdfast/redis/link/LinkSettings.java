@@ -20,5 +20,12 @@ public final class LinkSettings {
     /** Connections to one server; more callers than that wait for one another. */
     public static final Setting<Integer> CONNECTIONS = Setting.integer("redis.connections", 16, 1, 1_024);
 
+    /**
+     * How many replicas must have a change before a call that made it returns; 0: none. A fail-over to one of them then
+     * forgets nothing that was answered. If fewer answer within half the time-out, the call fails with RETRY: it is done,
+     * but a fail-over may forget it.
+     */
+    public static final Setting<Integer> WAIT_REPLICAS = Setting.integer("redis.wait-replicas", 0, 0, 16);
+
     private LinkSettings() {}
 }

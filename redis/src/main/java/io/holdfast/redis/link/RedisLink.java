@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.AbstractPipeline;
@@ -22,6 +23,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.Response;
+import redis.clients.jedis.ScanIteration;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.commands.ProtocolCommand;
@@ -43,8 +45,8 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  * <p><b>Ownership.</b> {@link #connect} opens a client and {@link #close()} closes it. {@link #using} borrows the
  * caller's client, with its time-outs and its pool, and leaves it open.
  *
- * <p>Thread-safe, and made for blocking calls on virtual threads: each call in flight uses one connection of a bounded
- * pool.
+ * <p>Thread-safe, and made for blocking calls on virtual threads: callers that wait at the same time share connections
+ * and round trips, see {@link Gathering}.
  */
 public final class RedisLink implements AutoCloseable {
 
@@ -55,14 +57,63 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
+    private static final int KEYS_A_STEP = 1_000;
+    /** Round trips of single calls at a time; more callers than that share them. */
+    private static final int TURNS = 4;
+    /** How long a caller waits for its turn on a borrowed client, whose time-outs are its owner's business. */
+    private static final Duration BORROWED_PATIENCE = Duration.ofSeconds(10);
+
     private final UnifiedJedis client;
     private final boolean owned;
     private final String where;
 
-    private RedisLink(UnifiedJedis client, boolean owned, String where) {
+    private final Gathering gathering;
+
+    private final @Nullable Replicas replicas;
+
+    private RedisLink(
+            UnifiedJedis client,
+            boolean owned,
+            String where,
+            int turns,
+            Duration patience,
+            @Nullable Replicas replicas) {
         this.client = client;
         this.owned = owned;
         this.where = where;
+        this.gathering = new Gathering(turns, patience, this::callAll);
+        this.replicas = replicas;
+    }
+
+    /** How many replicas must have what was written before a call returns. */
+    private record Replicas(int wanted, long patienceMillis) {
+
+        static @Nullable Replicas of(RedisUri uri, Settings settings) {
+            int wanted = settings.get(LinkSettings.WAIT_REPLICAS);
+            if (wanted > 0 && uri.mode() == RedisUri.Mode.CLUSTER) {
+                throw HoldfastException.misuse(
+                        LinkSettings.WAIT_REPLICAS.propertyName() + "=" + wanted + " with a cluster",
+                        "leave it out there: it is for one primary with replicas, with or without Sentinel");
+            }
+            return wanted == 0
+                    ? null
+                    : new Replicas(wanted, settings.get(LinkSettings.TIMEOUT).toMillis() / 2);
+        }
+
+        CommandArguments command() {
+            return new CommandArguments(Protocol.Command.WAIT).add(wanted).add(patienceMillis);
+        }
+
+        @Nullable
+        HoldfastException missing(Object answer) {
+            long acknowledged = (Long) answer;
+            return acknowledged >= wanted
+                    ? null
+                    : new HoldfastException(
+                            HoldfastException.Category.RETRY,
+                            "done, but only " + acknowledged + " of " + wanted + " replicas have it after "
+                                    + patienceMillis + " ms");
+        }
     }
 
     /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
@@ -81,7 +132,10 @@ public final class RedisLink implements AutoCloseable {
     public static RedisLink inspect(Settings settings) {
         RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
         try {
-            return new RedisLink(open(uri, settings), true, uri.toString());
+            int turns = Math.min(TURNS, settings.get(LinkSettings.CONNECTIONS));
+            Replicas replicas = Replicas.of(uri, settings);
+            Duration patience = settings.get(LinkSettings.TIMEOUT);
+            return new RedisLink(open(uri, settings), true, uri.toString(), turns, patience, replicas);
         } catch (JedisException e) {
             throw RedisFailures.of("connecting to " + uri, e);
         }
@@ -89,7 +143,7 @@ public final class RedisLink implements AutoCloseable {
 
     /** Uses the caller's own client, and never closes it. */
     public static RedisLink using(UnifiedJedis client) {
-        RedisLink link = new RedisLink(client, false, "the given client");
+        RedisLink link = new RedisLink(client, false, "the given client", TURNS, BORROWED_PATIENCE, null);
         link.checkServers();
         return link;
     }
@@ -154,14 +208,38 @@ public final class RedisLink implements AutoCloseable {
     }
 
     public Reply call(Call call) {
+        // The pipeline of a cluster starts threads: there a call goes alone.
+        return client instanceof RedisClusterClient
+                ? callAlone(call)
+                : gathering.call(call).get();
+    }
+
+    private Reply callAlone(Call call) {
         return tell(call.script().name(), () -> {
             try {
-                return new Reply(client.executeCommand(evalsha(call)));
+                return send(call);
             } catch (JedisNoScriptException e) {
                 load(call);
-                return new Reply(client.executeCommand(evalsha(call)));
+                return send(call);
             }
         });
+    }
+
+    private Reply send(Call call) {
+        if (replicas == null) {
+            return new Reply(client.executeCommand(evalsha(call)));
+        }
+        try (AbstractPipeline pipeline = client.pipelined()) {
+            Response<Object> reply = pipeline.sendCommand(evalsha(call));
+            Response<Object> acknowledged = pipeline.sendCommand(replicas.command());
+            pipeline.sync();
+            Reply answer = new Reply(reply.get());
+            HoldfastException missing = replicas.missing(acknowledged.get());
+            if (missing != null) {
+                throw missing;
+            }
+            return answer;
+        }
     }
 
     /**
@@ -172,7 +250,7 @@ public final class RedisLink implements AutoCloseable {
      */
     public List<Outcome> callAll(List<Call> calls) {
         if (calls.size() == 1) {
-            return List.of(Outcome.of(() -> call(calls.getFirst())));
+            return List.of(Outcome.of(() -> callAlone(calls.getFirst())));
         }
         List<Outcome> outcomes = pipeline(calls);
         for (int i = 0; i < outcomes.size(); i++) {
@@ -182,7 +260,7 @@ public final class RedisLink implements AutoCloseable {
             if (failure != null
                     && (failure.getCause() instanceof JedisNoScriptException
                             || failure.getCause() instanceof JedisRedirectionException)) {
-                outcomes.set(i, Outcome.of(() -> call(call)));
+                outcomes.set(i, Outcome.of(() -> callAlone(call)));
             }
         }
         return outcomes;
@@ -209,11 +287,14 @@ public final class RedisLink implements AutoCloseable {
 
     private List<Outcome> pipeline(List<Call> calls) {
         List<Response<Object>> responses = new ArrayList<>(calls.size());
+        HoldfastException missing;
         try (AbstractPipeline pipeline = client.pipelined()) {
             for (Call call : calls) {
                 responses.add(pipeline.sendCommand(evalsha(call)));
             }
+            Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
+            missing = replicas == null || acknowledged == null ? null : replicas.missing(acknowledged.get());
         } catch (JedisException e) {
             // Some of them may have been answered: those keep their answers, the others count as unanswered.
             forgetConnections(e);
@@ -225,7 +306,8 @@ public final class RedisLink implements AutoCloseable {
         List<Outcome> outcomes = new ArrayList<>(calls.size());
         for (int i = 0; i < responses.size(); i++) {
             Response<Object> response = responses.get(i);
-            outcomes.add(Outcome.of(() -> tell("a call of a batch", () -> new Reply(response.get()))));
+            Outcome outcome = Outcome.of(() -> tell("a call of a batch", () -> new Reply(response.get())));
+            outcomes.add(outcome.failure() == null && missing != null ? new Outcome(null, missing) : outcome);
         }
         return outcomes;
     }
@@ -238,6 +320,21 @@ public final class RedisLink implements AutoCloseable {
                 all.add(argument);
             }
             return new Reply(client.executeCommand(all));
+        });
+    }
+
+    /**
+     * The shards that have the given part, of all kinds and names: found by walking the keys of every server in short calls,
+     * so for tools only.
+     */
+    public List<Keyspace> find(String part) {
+        return tell("walking the keys of " + where, () -> {
+            TreeSet<String> keys = new TreeSet<>(); // a walk may meet a key twice
+            ScanIteration walk = client.scanIteration(KEYS_A_STEP, "hf:{*}:" + part);
+            while (!walk.isIterationCompleted()) {
+                keys.addAll(walk.nextBatch().getResult());
+            }
+            return keys.stream().flatMap(key -> Keyspace.of(key).stream()).toList();
         });
     }
 

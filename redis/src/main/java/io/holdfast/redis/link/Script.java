@@ -29,12 +29,13 @@ import java.util.regex.Pattern;
  *
  * A word that ends in {@code …} stands for the rest of the arguments, none or more. The Java side declares the same
  * words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
- * does not even load. {@code --@include} pastes a file in, for what several scripts share.
+ * does not even load. {@code --@include} pastes a file in, for what several scripts share; {@code ../hold/time.lua} is one
+ * of the package beside.
  */
 public final class Script {
 
     private static final Pattern HEADER = Pattern.compile("(?m)^-- (KEYS|ARGV|REPLY) *(.*)$");
-    private static final Pattern INCLUDE = Pattern.compile("(?m)^--@include ([a-z-]+\\.lua)$");
+    private static final Pattern INCLUDE = Pattern.compile("(?m)^--@include ((?:\\.\\./[a-z]+/)?[a-z-]+\\.lua)$");
     private static final String REST = "…";
 
     private final String name;
@@ -124,7 +125,9 @@ public final class Script {
     }
 
     private static String read(Class<?> owner, String file) {
-        try (InputStream in = owner.getResourceAsStream(file)) {
+        String parent = owner.getPackageName().replaceFirst("\\.[^.]+$", "").replace('.', '/');
+        String path = file.startsWith("../") ? '/' + parent + file.substring(2) : file;
+        try (InputStream in = owner.getResourceAsStream(path)) {
             if (in == null) {
                 throw new IllegalStateException("no script " + file + " beside " + owner.getName());
             }

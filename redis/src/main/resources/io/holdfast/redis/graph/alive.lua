@@ -1,6 +1,43 @@
 -- Whether values are alive.
 -- Needs: values, counts, and what shard.lua gives.
 
+-- Asks for ids without an entry in counts: such a value is held once, if it is in values. They are small
+-- (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers the first that is not there.
+local function first_absent(ids)
+  for i, bytes in ipairs(redis.call('HMGET', values, unpack(ids))) do
+    if not bytes then return ids[i] end
+  end
+end
+
+-- More holds on each id: as many as more says for the first ones, one for the others. Answers what to write to counts,
+-- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
+-- state is read and raised once for all that are in it.
+local function raise(ids, more)
+  local states = redis.call('HMGET', counts, unpack(ids))
+  local set, plain, raised = {}, {}, {}
+  local several = #more
+  for i = 1, #ids do
+    local state = states[i]
+    local next_state = raised[state]
+    if not next_state or i <= several then
+      local n, shape = 1, ''
+      if state then
+        n, shape = holds(state)
+        if not n or n == 0 then return nil, shape, ids[i] end
+      else
+        plain[#plain + 1] = ids[i]
+      end
+      next_state = digits(n + (more[i] or 1)) .. shape
+      if state and i > several then raised[state] = next_state end
+    end
+    set[2 * i - 1] = ids[i]
+    set[2 * i] = next_state
+  end
+  local absent = #plain > 0 and first_absent(plain)
+  if absent then return nil, '', absent end
+  return set
+end
+
 -- For each id the number of its holds and its shape, or nil and the letter of its state, as holds has them; nil and nil
 -- where there is no such value. A value without an entry in counts is held once, if it is in values; such values are
 -- small (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each.

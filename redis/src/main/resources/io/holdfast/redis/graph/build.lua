@@ -12,7 +12,7 @@ local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
 if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
-if sequence == writer.sequence then return {writer.reply, ''} end
+if sequence == writer.sequence then return {'OK', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
 local state = redis.call('HGET', counts, id)
@@ -35,15 +35,9 @@ local adopted = ids_of(ARGV[8])
 if #adopted > 0 then
   local more = {}
   for word in string.gmatch(ARGV[9], '%d+') do more[#more + 1] = tonumber(word) end
-  local numbers, shapes = look_up(adopted)
-  for i, child in ipairs(adopted) do
-    local n, shape = numbers[i], shapes[i]
-    if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', child} end
-    if more[i] > 0 then
-      set[#set + 1] = child
-      set[#set + 1] = digits(n + more[i]) .. shape
-    end
-  end
+  local raised, letter, child = raise(adopted, more)
+  if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', child} end
+  set = raised
 end
 local handed = {}
 for i, child in ipairs(ids_of(ARGV[10])) do handed[i] = lease .. child end
@@ -76,7 +70,5 @@ else
   widen(counts)
   redis.call('ZADD', held, 0, lease .. id)
 end
-writer.sequence = sequence
-writer.reply = 'OK'
-write_lease(lease, writer)
+did(lease, writer, ARGV[3])
 return {'OK', ''}

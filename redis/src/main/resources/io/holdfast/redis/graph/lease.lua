@@ -11,13 +11,18 @@ local function read_lease(lease)
     string.match(text, '^(%d+);(%a);(%d+);(%a);(%d+);([^;]*);(.*)$')
   return {
     sequence = tonumber(sequence), state = state, length = tonumber(length),
-    kind = kind, born = born, holder = holder, reply = reply,
+    kind = kind, born = born, holder = holder, reply = reply, text = text,
   }
 end
 
 local function write_lease(lease, it)
   redis.call('HSET', info, lease, table.concat({
     digits(it.sequence), it.state, digits(it.length), it.kind, it.born, it.holder, it.reply}, ';'))
+end
+
+-- Notes that a writer's call was done. Its reply was OK: a call that is refused is not noted.
+local function did(lease, it, sequence)
+  redis.call('HSET', info, lease, sequence .. string.sub(it.text, #digits(it.sequence) + 1))
 end
 
 -- The lease if it may still act: known, not released, not past its deadline (unless the store was just replaced).

@@ -3,7 +3,8 @@
 -- batch have on each other. Left to the server: whether the children that are not in the batch are alive.
 --   fresh    how many of the batch's values are new
 --   shared   new values that need an entry in counts, as packed ids, with the entries in shared-counts
---   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts (none: one each)
+--   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts
+--            of both, those that are held more than once come first, and only theirs are written as numbers
 --   handed   children outside the batch that this writer held and now hands over to a parent, packed
 --   tops     new values that no value of the batch holds: the writer holds them, packed
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
@@ -20,7 +21,7 @@ local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
 if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
-if sequence == writer.sequence then return {writer.reply, ''} end
+if sequence == writer.sequence then return {'OK', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
 local function numbers_of(text)
@@ -42,20 +43,9 @@ end
 local set = {}
 local adopted = ids_of(ARGV[7])
 if #adopted > 0 then
-  local more = numbers_of(ARGV[8])
-  local numbers, shapes = look_up(adopted)
-  local raised = {} -- n -> the text of n + 1: most children are held a few times
-  for i, id in ipairs(adopted) do
-    local n, shape = numbers[i], shapes[i]
-    if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', id} end
-    local state = shape == '' and not more[i] and raised[n]
-    if not state then
-      state = n + (more[i] or 1) .. shape
-      if shape == '' and not more[i] then raised[n] = state end
-    end
-    set[2 * i - 1] = id
-    set[2 * i] = state
-  end
+  local raised, letter, id = raise(adopted, numbers_of(ARGV[8]))
+  if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', id} end
+  set = raised
 end
 local handed = members(ids_of(ARGV[9]))
 if #handed > 0 then
@@ -102,14 +92,12 @@ if #back > 0 or width == 32 then
 end
 
 -- Now everything is written.
-local shared = ids_of(ARGV[5])
-if #shared > 0 then
-  local n = #set
-  for word in string.gmatch(ARGV[6], '%d+') do
-    set[n + 2] = word
-    n = n + 2
-  end
-  for i, id in ipairs(shared) do set[n - 2 * (#shared - i) - 1] = id end
+local n = #set
+local entries = numbers_of(ARGV[6])
+for i, id in ipairs(ids_of(ARGV[5])) do
+  set[n + 1] = id
+  set[n + 2] = entries[i] or '1'
+  n = n + 2
 end
 if noting then
   local touched = {}
@@ -124,10 +112,7 @@ if #ARGV > pairs_end then
   redis.call('HSET', edges, unpack(ARGV, pairs_end + 1))
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
-if #set > 0 then
-  redis.call('HSET', counts, unpack(set))
-  widen(counts)
-end
+if #set > 0 then redis.call('HSET', counts, unpack(set)) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
@@ -139,11 +124,10 @@ if #tops > 0 then
   end
   redis.call('ZADD', held, unpack(add))
 end
-if sequence == 1 then
+if sequence % 16 == 1 then
   widen(values)
   widen(edges)
+  widen(counts)
 end
-writer.sequence = sequence
-writer.reply = 'OK'
-write_lease(lease, writer)
+did(lease, writer, ARGV[3])
 return {'OK', ''}

@@ -9,7 +9,7 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
-local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'verify')
+local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'verify', 'mark')
 if not about[1] then return {'NOGRAPH'} end
 local width = tonumber(about[1])
 
@@ -24,6 +24,12 @@ local function quiet()
   end
   return now < tonumber(about[3])
 end
+
+-- While a mark is out (meta mark = deadline;token) somebody reads all values, and nothing is freed: else what he has
+-- passed could take a name over from a value ahead of him that then goes, and he would see the name in neither. What
+-- nobody holds is doomed meanwhile. After its deadline a mark is as good as none.
+local marked_until = about[6] and tonumber(string.match(about[6], '^(%d+);')) or 0
+local marked = now < marked_until
 
 -- Redis keeps a small hash as a list, and looks through all of it for every field that is asked for. A long field, set
 -- and deleted again, makes it a table for as long as it is not empty. To be called after writing new fields.

@@ -14,6 +14,7 @@ local by, space, budget, capacity = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 if quiet() then
   return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', ''}
 end
+if marked then return {'MARKED', 0, 0, redis.call('LLEN', doomed), digits(marked_until - now), '', '', ''} end
 
 local spent = 0
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 16)) do

@@ -20,7 +20,8 @@ if sequence <= last then
   end
   again, before = true, string.sub(last, 17)
 end
-local sets, set, files, filed, lines = {lease, sequence}, 2, nil, 0, nil
+-- Tables are made with the room that one thing needs: most calls are about one.
+local sets, set, files, filed, lines = {lease, sequence, nil, nil, nil, nil}, 2, {nil, nil}, 0, nil
 for i = 4, #args do
   local record = got[i - 1]
   local held
@@ -44,7 +45,6 @@ for i = 4, #args do
   if record then
     if not held then
       record = string.sub(record, 1, 17) .. lease
-      files = files or {}
       files[filed + 1], files[filed + 2], filed = file, args[i], filed + 2
     elseif not string.find(record, lease, 18, true) then
       record = record .. lease
@@ -60,12 +60,12 @@ for i = 4, #args do
 end
 if epoch then
   sets[2] = sequence .. before
-  sets[set + 1], sets[set + 2] = 'E', epoch
+  sets[set + 1], sets[set + 2], set = 'E', epoch, set + 2
 elseif again then
   sets[2] = last
 end
-call('HSET', things, unpack(sets))
-if files then
-  call('ZADD', KEYS[2], unpack(files))
+call('HSET', things, unpack(sets, 1, set))
+if filed > 0 then
+  call('ZADD', KEYS[2], unpack(files, 1, filed))
 end
 return 'OK\n' .. before .. '\n' .. (#args > 4 and table.concat(lines, '\n') or lines)

@@ -15,7 +15,7 @@ if sequence <= last and string.sub(last, 1, 16) ~= sequence then
   return 'STALE'
 end
 local reason = '-released by ' .. string.sub(lease, 2)
-local sets, set, files, filed, due = {lease, sequence}, 2, nil, 0, nil
+local sets, set, files, filed, due = {lease, sequence, nil, nil}, 2, {nil, nil}, 0, nil
 for i = 4, #args do
   local record = got[i - 2]
   local from, to
@@ -37,15 +37,14 @@ for i = 4, #args do
         end
         left = string.sub(record, 1, 17) .. reason
       end
-      files = files or {}
       files[filed + 1] = first and -tonumber(string.sub(first, -12), 16) or due
       files[filed + 2], filed = args[i], filed + 2
     end
     sets[set + 1], sets[set + 2], set = args[i], left, set + 2
   end
 end
-call('HSET', things, unpack(sets))
-if files then
-  call('ZADD', KEYS[2], unpack(files))
+call('HSET', things, unpack(sets, 1, set))
+if filed > 0 then
+  call('ZADD', KEYS[2], unpack(files, 1, filed))
 end
 return 'OK'

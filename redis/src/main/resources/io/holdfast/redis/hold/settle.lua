@@ -40,7 +40,8 @@ for i = 7, #ARGV, 4 do
     reply[#reply + 1] = 'DEAD'
   else
     if verb == 'later' then
-      redis.call('HSET', KEYS[3], key, token .. ' ' .. attempts - 1 .. ' ' .. by .. ' ' .. evidence)
+      -- The token ends here: the same call again, late, would take a second attempt away.
+      redis.call('HSET', KEYS[3], key, '0 ' .. attempts - 1 .. ' ' .. by .. ' ' .. evidence)
     end
     redis.call('ZADD', KEYS[4], now + argument, key)
     reply[#reply + 1] = 'OK'

@@ -163,6 +163,13 @@ class VerifyIT {
             case LEAK -> redis.hset(values, stranger, bytes("nobody's"));
             case OVERCOUNT -> redis.hset(counts, top.raw(), bytes("7"));
             case UNDERCOUNT -> redis.hdel(counts, leaf.raw());
+            case UNCOUNTED -> {
+                try (GraphWriter writer = graph.writer()) {
+                    ValueId parent = writer.put(bytes("parent"), writer.put(bytes("child")));
+                    graph.root("parent").set(parent);
+                    redis.hdel(counts, parent.raw());
+                }
+            }
             case DANGLING_EDGE -> redis.hdel(values, leaf.raw());
             case EMPTY_ROOT -> redis.hset(GraphFixture.key("roots"), bytes("lost"), concat(bytes("17;0a;"), stranger));
             case EMPTY_HOLD -> {

@@ -52,6 +52,14 @@ final class FaultyCalls {
         model.advance(by);
     }
 
+    /** A replica takes over: the same data, and another run id. */
+    void replaceStore(Jedis jedis, String set, int shards, Duration lease) {
+        for (int shard = 0; shard < shards; shard++) {
+            jedis.hset("hf:{session:" + set + ":" + shard + "}:meta", "run", "the id of the server before");
+        }
+        model.storeReplaced(lease);
+    }
+
     /** Something that was on its way for long arrives. */
     void deliverOne() {
         if (!late.isEmpty()) {
@@ -167,7 +175,7 @@ final class FaultyCalls {
             String key = arguments.get(7 + 4 * i);
             if (reply.text(i).equals("OK")) {
                 if (verb.equals("commit")) {
-                    model.committed(key);
+                    model.committed(key, Long.parseLong(arguments.get(8 + 4 * i)));
                 } else {
                     model.settled(
                             key, Long.parseLong(arguments.get(8 + 4 * i)), Long.parseLong(arguments.get(9 + 4 * i)));

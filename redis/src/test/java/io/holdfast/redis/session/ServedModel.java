@@ -24,6 +24,7 @@ final class ServedModel {
     private final Set<String> effects = new HashSet<>();
     final List<String> violations = new ArrayList<>();
     private long nowMillis;
+    private long quietUntilMillis;
 
     private record ClaimSeen(long token, long validUntilMillis) {}
 
@@ -73,8 +74,17 @@ final class ServedModel {
         });
     }
 
+    /** Another server answers from now on: nobody has had the chance to renew there. */
+    void storeReplaced(Duration lease) {
+        quietUntilMillis = nowMillis + lease.toMillis();
+    }
+
     void claimed(String key, long token, Duration length) {
         ClaimSeen before = claims.get(key);
+        if (nowMillis < quietUntilMillis) {
+            violations.add(key + " claimed at " + nowMillis + " though the store was replaced, and nothing may be"
+                    + " claimed until " + quietUntilMillis);
+        }
         if (committed.contains(key)) {
             violations.add(key + " claimed after it was committed");
         }
@@ -92,9 +102,13 @@ final class ServedModel {
         claims.put(key, new ClaimSeen(token, nowMillis + nextMillis));
     }
 
-    void committed(String key) {
+    void committed(String key, long token) {
         if (!committed.add(key)) {
             violations.add(key + " committed twice");
+        }
+        ClaimSeen claim = claims.get(key);
+        if (claim == null || claim.token() != token) {
+            violations.add(key + " committed with token " + token + " though the claim is " + claim);
         }
     }
 

@@ -9,7 +9,7 @@ import redis.clients.jedis.Jedis;
  * Lets a server's time pass at once. The scripts take the time from the server, and the server's clock cannot be moved;
  * but they only compare it with what the shards remember. So everything that they remember of time goes back.
  */
-final class ServerClock {
+public final class ServerClock {
 
     private static final String AGE = """
         #!lua flags=allow-oom
@@ -33,7 +33,7 @@ final class ServerClock {
 
     private ServerClock() {}
 
-    static void advance(Jedis jedis, String set, int shards, Duration by) {
+    public static void advance(Jedis jedis, String set, int shards, Duration by) {
         List<String> keys = new ArrayList<>();
         for (int shard = 0; shard < shards; shard++) {
             for (String part : List.of("due", "deadlines", "claims", "meta")) {

@@ -108,6 +108,8 @@ class SessionsSimulation {
             int dice = random.nextInt(100);
             if (dice < 5) {
                 network.deliverOne();
+            } else if (dice == 5 && random.nextInt(4) == 0) {
+                network.replaceStore(jedis, "sim", SimulatedInstance.SHARDS, SimulatedInstance.LEASE);
             } else if (dice < 20) {
                 advance(Duration.ofMillis(500 + 500L * random.nextInt(8)));
             } else if (instance.isDead()) {

@@ -1,0 +1,5 @@
+/** The commands about aggregates. */
+@NullMarked
+package io.holdfast.app.aggregates;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,136 @@
+package io.holdfast.app.serve;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Settings;
+import io.holdfast.app.wiring.GraphCatalogue;
+import io.holdfast.sweep.Sweep;
+import io.holdfast.sweep.SweepPlan;
+import io.holdfast.sweep.SweepReport;
+import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.catalogue.FileCatalogue;
+import io.holdfast.sweep.node.NodeBuilder;
+import io.holdfast.sweep.node.StorageNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Runs a cycle when its interval has passed, in turns with other daemons. The nodes are open only while a cycle runs, so that
+ * commands and other daemons find them.
+ */
+final class SweepPart extends Part {
+
+    private static final String GRAPH = "graph:";
+    private static final Duration LEASE = Duration.ofMinutes(1);
+    private static final Duration LOOK = Duration.ofSeconds(30);
+
+    private final Settings settings;
+    private final RedisPart redis;
+    private final SweepMeters meters;
+    private final List<Path> folders;
+    private volatile Duration next = Duration.ZERO;
+    private String last = "no cycle yet";
+
+    SweepPart(Settings settings, RedisPart redis, SweepMeters meters) {
+        super("sweep");
+        this.settings = settings;
+        this.redis = redis;
+        this.meters = meters;
+        this.folders = ServeSettings.list(settings, ServeSettings.NODES).stream()
+                .map(Path::of)
+                .toList();
+    }
+
+    @Override
+    void start() {
+        if (folders.isEmpty()) {
+            throw HoldfastException.misuse(
+                    "serve.sweep.catalogue is set and serve.sweep.nodes is not", "name the folders of the nodes");
+        }
+    }
+
+    private Catalogue catalogue() throws IOException {
+        String where = settings.get(ServeSettings.CATALOGUE);
+        return where.startsWith(GRAPH)
+                ? GraphCatalogue.of(redis.client().graph(where.substring(GRAPH.length())))
+                : FileCatalogue.of(Path.of(where));
+    }
+
+    @Override
+    Duration pause() {
+        return next.compareTo(LOOK) > 0 ? LOOK : next;
+    }
+
+    @Override
+    String look() throws Exception {
+        Catalogue catalogue = catalogue();
+        SweepTurn turn = new SweepTurn(
+                redis.client().link(),
+                catalogue.owner().name(),
+                redis.client().self(),
+                LEASE,
+                settings.get(ServeSettings.INTERVAL));
+        next = turn.take();
+        if (next.isZero()) {
+            last = cycle(catalogue, turn);
+            next = settings.get(ServeSettings.INTERVAL);
+        }
+        return last + "; the next in " + next.toSeconds() + " s at the latest";
+    }
+
+    private String cycle(Catalogue catalogue, SweepTurn turn) throws Exception {
+        List<StorageNode> nodes = new ArrayList<>();
+        try {
+            for (Path folder : folders) {
+                StorageNode node = StorageNode.at(
+                                folder, NodeBuilder.nameOf(folder).name())
+                        .settings(settings)
+                        .open();
+                nodes.add(node);
+                node.resume(StorageNode.Progress.NONE);
+            }
+            AtomicLong renewed = new AtomicLong(System.nanoTime());
+            Sweep sweep = Sweep.of(catalogue)
+                    .nodes(nodes)
+                    .settings(settings)
+                    .progress((phase, what, done, total) -> keep(turn, renewed));
+            SweepPlan plan = sweep.plan();
+            if (!turn.renew()) {
+                throw new HoldfastException(
+                        Category.LAPSED,
+                        "another daemon has the turn, since this one was cut off for a minute; nothing was trashed",
+                        "it goes on with the next cycle",
+                        null);
+            }
+            boolean trash = settings.get(ServeSettings.TRASH);
+            SweepReport report = trash ? plan.trash() : plan.report();
+            long emptied = settings.get(ServeSettings.EMPTY) ? sweep.empty() : 0;
+            meters.ran(report, emptied);
+            turn.done();
+            return "cycle " + report.cycle() + ": " + report.examined() + " pieces examined, " + report.trashed()
+                    + " trashed, " + emptied + " emptied"
+                    + (report.failures().isEmpty()
+                            ? ""
+                            : ", failed on " + report.failures().keySet());
+        } catch (Exception e) {
+            meters.failed();
+            throw e;
+        } finally {
+            nodes.forEach(Part::closeQuietly);
+        }
+    }
+
+    private static void keep(SweepTurn turn, AtomicLong renewed) {
+        long before = renewed.get();
+        if (System.nanoTime() - before > LEASE.toNanos() / 3 && renewed.compareAndSet(before, System.nanoTime())) {
+            turn.renew();
+        }
+    }
+
+    @Override
+    void stop() {}
+}

@@ -1,0 +1,6 @@
+#!lua flags=no-writes
+-- The parts of epochs, each as PART LENGTH : BYTES one after the other.
+-- KEYS  parts
+-- ARGV  keys…
+-- REPLY packed…
+return redis.call('HMGET', KEYS[1], unpack(ARGV))
