@@ -23,6 +23,9 @@ final class BannedWords {
     /** Words of the sweep: its manager builds filters, its pieces have an owner. */
     private static final Set<String> OUTSIDE_SWEEP = Set.of("owner", "owners", "manager", "managers");
 
+    /** Names that protoc chose. */
+    private static final String GENERATED = "io.holdfast.sweep.proto";
+
     private static final Pattern WORDS =
             Pattern.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+");
 
@@ -34,8 +37,7 @@ final class BannedWords {
             boolean sweep = type.getPackageName().startsWith("io.holdfast.sweep")
                     || type.getPackageName().startsWith("io.holdfast.app.sweep")
                     || type.isAssignableTo("io.holdfast.sweep.catalogue.Catalogue");
-            boolean generated = type.getPackageName().equals("io.holdfast.sweep.proto"); // by gRPC, with its words
-            if (!isPublic(type) || generated) {
+            if (!isPublic(type) || type.getPackageName().equals(GENERATED)) {
                 continue;
             }
             check(type.getPackageName(), sweep, type.getPackageName(), findings);

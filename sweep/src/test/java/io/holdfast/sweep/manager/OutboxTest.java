@@ -22,6 +22,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 class OutboxTest {
@@ -101,7 +102,7 @@ class OutboxTest {
                         }
                         seen[batch.ordinal()] = batch.lastSequence();
                     }
-                    Thread.yield();
+                    LockSupport.parkNanos(1000);
                     replies.reply(FrameReply.acknowledge(frame.number()));
                 }
             } catch (InterruptedException e) {
