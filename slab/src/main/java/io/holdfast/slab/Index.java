@@ -65,7 +65,7 @@ final class Index {
 
     private static long withLength(long head, long shape) {
         long length = Math.min(Items.valueLength(shape) & 0xffffffffL, LONG);
-        return head << Long.SIZE - LENGTH_SHIFT >>> Long.SIZE - LENGTH_SHIFT | length << LENGTH_SHIFT;
+        return (head & ((1L << LENGTH_SHIFT) - 1)) | (length << LENGTH_SHIFT);
     }
 
     private static long head(int reference, boolean more, long hash, long shape) {

@@ -509,9 +509,12 @@ final class SlabStore {
     }
 
     private void leave() {
-        lock.release();
-        // The last word on the memory, which until then must not be unmapped.
-        Reference.reachabilityFence(memory);
+        try {
+            lock.release();
+        } finally {
+            // Until the last word was written the memory must not be unmapped.
+            Reference.reachabilityFence(memory);
+        }
     }
 
     private void tidyIf(RegionLock.Attempt attempt) {

@@ -77,7 +77,7 @@ class HeapMemory extends Memory {
     long unaligned(long at) {
         int shift = (int) (at & 7) * 8;
         int index = (int) (at >>> 3);
-        return shift == 0 ? words[index] : words[index] >>> shift | words[index + 1] << 64 - shift;
+        return shift == 0 ? words[index] : (words[index] >>> shift) | (words[index + 1] << (64 - shift));
     }
 
     @Override
@@ -91,13 +91,13 @@ class HeapMemory extends Memory {
 
     @Override
     int unsignedByte(long at) {
-        return (int) (words[(int) (at >>> 3)] >>> (at & 7) * 8) & 0xff;
+        return (int) (words[(int) (at >>> 3)] >>> ((at & 7) * 8)) & 0xff;
     }
 
     private void setByte(long at, byte value) {
         int shift = (int) (at & 7) * 8;
         int index = (int) (at >>> 3);
-        words[index] = words[index] & ~(0xffL << shift) | (value & 0xffL) << shift;
+        words[index] = (words[index] & ~(0xffL << shift)) | ((value & 0xffL) << shift);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.holdfast.Time;
 import java.time.Instant;
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.StressOptions;
@@ -89,15 +90,28 @@ class LinearizabilityTest {
             long at = offset + Items.keyAt(items.shape(offset)) + 1;
             byte[] value = new byte[3];
             store.memory.read(at, value, 0, 2);
-            for (int i = 0; i < 20_000; i++) {
-                Thread.onSpinWait();
-            }
+            pause();
             store.memory.read(at + 2, value, 2, 1);
             return value[0] * 100 + value[1] * 10 + value[2];
         }
+
+        void pause() {
+            for (int i = 0; i < 20_000; i++) {
+                Thread.onSpinWait();
+            }
+        }
     }
 
-    /** Stress, not model checking: that one follows every access of a segment and does not come to an end here. */
+    /** The same without the pause, on one key: model checking finds the place to switch by itself. */
+    @Param(name = "key", gen = IntGen.class, conf = "1:1")
+    @Param(name = "value", gen = IntGen.class, conf = "1:2")
+    public static class SwiftCanary extends Canary {
+
+        @Override
+        void pause() {}
+    }
+
+    /** Real threads, many times over. */
     private static StressOptions options() {
         return new StressOptions()
                 .threads(2)
@@ -112,6 +126,29 @@ class LinearizabilityTest {
     @Test
     void getPutAndRemoveAreLinearizable() {
         options().check(Core.class);
+    }
+
+    @Test
+    void getPutAndRemoveAreLinearizableInEveryInterleavingTried() {
+        modelChecking().check(Core.class);
+    }
+
+    @Test
+    void canaryIsFoundByModelChecking() {
+        assertThatThrownBy(() -> modelChecking().iterations(40).check(SwiftCanary.class))
+                .isInstanceOf(LincheckAssertionError.class);
+    }
+
+    /** Follows the accesses to the array of words one by one, and switches threads between them. */
+    private static ModelCheckingOptions modelChecking() {
+        return new ModelCheckingOptions()
+                .threads(2)
+                .actorsPerThread(2)
+                .actorsBefore(1)
+                .actorsAfter(0)
+                .iterations(Integer.getInteger("lincheck.iterations", 2))
+                .invocationsPerIteration(100)
+                .minimizeFailedScenario(false);
     }
 
     @Test

@@ -402,17 +402,6 @@ class SlabCacheTest {
     }
 
     @Test
-    void fileOfAnotherUserIsRefused() throws IOException {
-        SlabCache cache = open();
-        Path file = cache.file();
-        cache.close();
-        boolean root = Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0);
-        org.junit.jupiter.api.Assumptions.assumeTrue(root, "only root can give a file away");
-        Files.setAttribute(file, "unix:uid", 65_534);
-        assertRefused(Category.MISUSE, "belongs to user 65534", this::open);
-    }
-
-    @Test
     void linkInPlaceOfTheFileIsRefused() throws IOException {
         Path elsewhere = Files.createFile(directory.resolve("elsewhere"));
         Files.createSymbolicLink(directory.resolve("cache.slab1"), elsewhere);

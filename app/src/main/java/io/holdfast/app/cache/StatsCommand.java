@@ -86,7 +86,7 @@ final class StatsCommand extends CacheCommand {
     }
 
     static Table slots(SlabStats stats) {
-        Table table = Table.of("slot", "chunk", "pages", "values", "bytes", "stored", "evicted", "returned");
+        Table table = Table.of("slot", "chunk", "pages", "values", "bytes", "hits", "stored", "evicted", "returned");
         for (SlabStats.Slot slot : stats.slots()) {
             if (slot.pages() > 0 || slot.stored() > 0) {
                 table.row(
@@ -95,6 +95,7 @@ final class StatsCommand extends CacheCommand {
                         slot.pages(),
                         slot.items(),
                         slot.bytes(),
+                        slot.hits(),
                         slot.stored(),
                         slot.evicted(),
                         slot.returned());
