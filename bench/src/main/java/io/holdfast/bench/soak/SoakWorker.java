@@ -4,6 +4,9 @@ import io.holdfast.HoldfastException;
 import io.holdfast.app.wiring.SessionSnapshots;
 import io.holdfast.app.wiring.SlabValueCache;
 import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.aggregate.AggregateSettings;
+import io.holdfast.redis.aggregate.Aggregates;
+import io.holdfast.redis.aggregate.AggregatesBuilder;
 import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.Snapshot;
 import io.holdfast.redis.graph.ValueGraph;
@@ -28,6 +31,7 @@ final class SoakWorker {
     private final ValueGraph docs;
     private final Sessions readers;
     private final SessionSnapshots snapshots;
+    private final Aggregates<Long> visits;
     private final SplittableRandom random;
     private final List<SessionHold> serving = new ArrayList<>();
     private long operations;
@@ -39,11 +43,19 @@ final class SoakWorker {
                 .onClose(snapshots::release)
                 .onRegained(snapshots::moveOn)
                 .start();
+        this.visits = visits(holdfast).start();
         this.random = new SplittableRandom(seed);
     }
 
     static SessionsBuilder sessions(Holdfast holdfast) {
         return holdfast.sessions("readers").lease(Duration.ofSeconds(3)).grace(Duration.ofSeconds(1));
+    }
+
+    static AggregatesBuilder<Long> visits(Holdfast holdfast) {
+        return holdfast.aggregates("visits", Long.class, Long::sum)
+                .set(AggregateSettings.LEASE, Duration.ofSeconds(3))
+                .publishInterval(Duration.ofMillis(200))
+                .softWindow(Duration.ofSeconds(2));
     }
 
     /** @param arguments address of Redis, file of the cache, seed */
@@ -68,16 +80,18 @@ final class SoakWorker {
             }
             worker.serving.forEach(SessionHold::close);
             worker.readers.close();
+            worker.visits.close();
             ChildJvm.say("done " + worker.operations);
         }
     }
 
     private void step() {
         operations++;
-        switch (random.nextInt(8)) {
+        switch (random.nextInt(9)) {
             case 0, 1 -> write();
             case 2, 3, 4, 5 -> read();
             case 6 -> serve();
+            case 7 -> visits.add("page" + random.nextInt(50), 1L);
             default -> leave();
         }
     }
