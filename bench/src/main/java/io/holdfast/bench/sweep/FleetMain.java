@@ -156,7 +156,7 @@ final class FleetMain {
                 tasks.add(() -> {
                     SweepWorkerGrpc.SweepWorkerBlockingStub stub = SweepWorkerGrpc.newBlockingStub(channel);
                     for (int i = 1; i <= pieces / CALLERS; i++) {
-                        var unused = stub.addPiece(AddPieceRequest.newBuilder()
+                        var _ = stub.addPiece(AddPieceRequest.newBuilder()
                                 .setSessionId(session)
                                 .setNodeId(node.node().name())
                                 .setSequenceNumber(i)
