@@ -8,6 +8,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.manager.CycleLog;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.manager.FileCycleStore;
@@ -123,8 +124,10 @@ class FleetIT {
         fleet.worker(
                 (incarnation, delivery) -> needsTwo ? honest(incarnation, delivery) : liar(incarnation, delivery, lie));
         for (int cycle = 0; cycle < 2; cycle++) {
+            // With one piece in ten let through by chance, a filter that lacks one id may be as good as a whole one.
             CycleReport report = fleet.manager()
                     .set(ManagerSettings.BUILDERS, needsTwo ? 2 : 1)
+                    .set(SweepSettings.FALSE_POSITIVES, "0.0001")
                     .run();
             assertThat(report.trashed()).isZero();
         }
