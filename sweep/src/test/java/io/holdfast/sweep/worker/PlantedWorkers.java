@@ -7,6 +7,9 @@ import io.holdfast.sweep.transfer.SessionKey;
 import io.holdfast.sweep.transfer.SessionStart;
 import io.holdfast.sweep.transfer.Tally;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +65,8 @@ public final class PlantedWorkers {
 
     private static final class Liar extends BuildSession {
         private final Lie lie;
-        private boolean lied;
+        /** The filters that lack an id already: every node of a session gets its own. */
+        private final Set<LiveFilter> lied = Collections.newSetFromMap(new IdentityHashMap<>());
 
         Liar(SessionStart start, Lie lie) {
             super(start);
@@ -78,9 +82,8 @@ public final class PlantedWorkers {
                     super.insert(filter, Arrays.copyOfRange(fingerprints, 2 * (count / 10 + 1), fingerprints.length));
                 }
                 case MISSING_ONE -> {
-                    super.insert(
-                            filter, lied ? fingerprints : Arrays.copyOfRange(fingerprints, 2, fingerprints.length));
-                    lied = true;
+                    int from = lied.add(filter) ? 2 : 0;
+                    super.insert(filter, Arrays.copyOfRange(fingerprints, from, fingerprints.length));
                 }
                 case WRONG_DIGEST -> super.insert(filter, fingerprints);
             }
