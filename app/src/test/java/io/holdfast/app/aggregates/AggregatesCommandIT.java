@@ -76,7 +76,9 @@ class AggregatesCommandIT {
                         .until(() -> run("aggregates", "dead-letters", "visits", "--redis", uri) == ExitCode.FINDING);
                 out.getBuffer().setLength(0);
                 assertThat(run("why", "aggregate:visits/a b", "--redis", uri)).isEqualTo(ExitCode.OK);
-                assertThat(out.toString()).contains("could not be flushed in 1 attempts, 1 updates in 1 parts");
+                assertThat(out.toString())
+                        .contains("a dead letter: closing it failed 1 times")
+                        .contains("1 updates in 1 parts");
                 refuses.set(false);
                 assertThat(json("aggregates", "retry", "visits", "--redis", uri, "--json")
                                 .get("retried")
