@@ -57,7 +57,8 @@ class OverlayIT {
             // All tabs are closed.
             leave(refreshed);
             await().atMost(PATIENCE).until(() -> ended("game") == 1);
-            assertThat(view.show("game")).isEmpty();
+            // The effect comes first, then the commit.
+            await().atMost(PATIENCE).until(() -> view.show("game").isEmpty());
 
             // An instance is killed while browsers are connected to it.
             open(browser, firstPort, "alone");
