@@ -116,7 +116,7 @@ public final class Whys {
             return gone(thing, view.ledger(thing.id()));
         }
         Life life = lives.getFirst();
-        String detail = "epoch " + life.epoch() + ", " + detail(life) + more.apply(thing);
+        String detail = "epoch " + life.epoch() + ", " + detail(thing, life) + more.apply(thing);
         if (life.state() != HoldView.State.LIVE) {
             return new Why.Doomed(thing, detail);
         }
@@ -129,13 +129,17 @@ public final class Whys {
                         .toList());
     }
 
-    private static String detail(Life life) {
+    private static String detail(ThingId thing, Life life) {
+        boolean flushes = thing.kind() == ThingId.Kind.AGGREGATE;
         return switch (life.state()) {
             case LIVE -> "held by " + life.holders().size() + (life.holders().size() == 1 ? " instance" : " instances");
             case GRACE -> "held by nobody, due in " + life.dueInMillis() + " ms: " + life.evidence();
             case CLOSING ->
-                "being closed, attempt " + life.attempts() + " by " + life.claimer() + ": " + life.evidence();
-            case DEAD_LETTER -> "a dead letter: closing it failed " + life.attempts() + " times: " + life.evidence();
+                (flushes ? "being flushed" : "being closed") + ", attempt " + life.attempts() + " by " + life.claimer()
+                        + ": " + life.evidence();
+            case DEAD_LETTER ->
+                "a dead letter: " + (flushes ? "flushing" : "closing") + " it failed " + life.attempts() + " times: "
+                        + life.evidence();
         };
     }
 

@@ -77,7 +77,7 @@ class AggregatesCommandIT {
                 out.getBuffer().setLength(0);
                 assertThat(run("why", "aggregate:visits/a b", "--redis", uri)).isEqualTo(ExitCode.OK);
                 assertThat(out.toString())
-                        .contains("a dead letter: closing it failed 1 times")
+                        .contains("a dead letter: flushing it failed 1 times")
                         .contains("1 updates in 1 parts");
                 refuses.set(false);
                 assertThat(json("aggregates", "retry", "visits", "--redis", uri, "--json")
