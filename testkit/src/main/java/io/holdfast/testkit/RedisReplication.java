@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
@@ -229,7 +230,9 @@ public final class RedisReplication implements AutoCloseable {
         }
 
         Jedis client() {
-            return new Jedis(new HostAndPort("127.0.0.1", port()));
+            return new Jedis(
+                    new HostAndPort("127.0.0.1", port()),
+                    DefaultJedisClientConfig.builder().serverDefaultProtocol().build());
         }
 
         /** Begins as soon as the Sentinel has fresh news of the replica; before, it finds no good one. */

@@ -170,7 +170,8 @@ public final class RedisServer implements AutoCloseable {
 
     /** Password and patience for any other kind of Jedis client. */
     public JedisClientConfig clientConfig() {
-        var config = DefaultJedisClientConfig.builder().timeoutMillis((int) PATIENCE.toMillis());
+        var config =
+                DefaultJedisClientConfig.builder().serverDefaultProtocol().timeoutMillis((int) PATIENCE.toMillis());
         return (setup.password == null ? config : config.password(setup.password)).build();
     }
 

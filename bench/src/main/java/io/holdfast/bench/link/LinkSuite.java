@@ -75,7 +75,7 @@ public final class LinkSuite implements Suite {
     }
 
     private static void roundTrips(Run run, Meter meter, List<LinkContender> contenders, int callers) throws Exception {
-        int calls = run.size(40_000, 2_000) * (callers == 1 ? 1 : 2);
+        int calls = run.size(20_000, 2_000) * (callers == 1 ? 1 : 2);
         List<byte[]> arguments = arguments(new SplittableRandom(callers), 8, 64);
         compare(
                 run,
@@ -142,7 +142,7 @@ public final class LinkSuite implements Suite {
         run.note(what);
         Contest contest = new Contest();
         contenders.forEach(contender -> contest.add(contender.name(), measuring.apply(contender)));
-        Contest.Results results = contest.run(run.size(7, 3));
+        Contest.Results results = contest.run(run.size(5, 3));
         for (String peer : List.of("jedis", "lettuce")) {
             row(run, what + ": wall", results, peer, Measurement::wallMicros);
             row(run, what + ": server CPU", results, peer, Measurement::serverMicros);

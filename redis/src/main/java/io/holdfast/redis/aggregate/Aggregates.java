@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,7 +82,7 @@ public final class Aggregates<T> implements AutoCloseable {
     private final AggregateFigures figures = new AggregateFigures();
     private final Time time;
     private final String by;
-    private final Publisher<T> publisher;
+    private final List<Publisher<T>> lanes = new ArrayList<>();
     private final Flushers<T> flushers;
     private final List<LocalTable<T>> tables = new ArrayList<>();
     private final ConcurrentHashMap<String, SourceProgress> sources = new ConcurrentHashMap<>();
@@ -103,26 +104,27 @@ public final class Aggregates<T> implements AutoCloseable {
         this.view = new AggregateView(client.link(), set);
         AtomicLong numbers = new AtomicLong();
         for (int shard = 0; shard < rules.shards(); shard++) {
-            tables.add(new LocalTable<>(rules, given.merge(), codec, time, figures, numbers, this::hurry));
+            int lane = Publisher.laneOf(shard);
+            tables.add(new LocalTable<>(rules, given.merge(), codec, time, figures, numbers, () -> hurry(lane)));
         }
         String part = HexFormat.of().toHexDigits(self.incarnation());
         String prefix = "aggregates:" + name + " ";
-        this.publisher = new Publisher<>(prefix + "publish", scripts, holds, rules, figures, part, tables);
+        for (int lane = 0; lane < Publisher.lanes(rules.shards()); lane++) {
+            lanes.add(new Publisher<>(prefix + "publish " + lane, scripts, holds, rules, figures, part, lane, tables));
+        }
         this.flushers = new Flushers<>(prefix + "claims", client, scripts, holds, rules, figures, given, codec, by);
         holds.start();
-        List<Duty> duties = List.of(
-                publisher,
+        List<Duty> duties = new ArrayList<>(lanes);
+        duties.addAll(List.of(
                 new HeartbeatDuty(prefix + "heartbeat", holds, rules.heartbeat()),
                 flushers,
-                new TendDuty(prefix + "tend", scripts, holds, flushers, rules, figures, by, time));
+                new TendDuty(prefix + "tend", scripts, holds, flushers, rules, figures, by, time)));
         duties.forEach(duty -> assignments.add(client.duties().add(duty)));
         flushers.whenFree(assignments.getLast()::wake);
     }
 
-    private void hurry() {
-        if (!assignments.isEmpty()) {
-            assignments.getFirst().wake();
-        }
+    private void hurry(int lane) {
+        assignments.get(lane).wake();
     }
 
     /** Adds an update that nobody will deliver again. It counts once if this process lives until it is durable. */
@@ -192,7 +194,16 @@ public final class Aggregates<T> implements AutoCloseable {
 
     /** Publishes everything now; returns when it is durable, or fails with RETRY. */
     public void publish() {
-        publisher.until(() -> tables.stream().allMatch(LocalTable::isSettled), LONGEST_CLOSE, time);
+        publish(() -> tables.stream().allMatch(LocalTable::isSettled), lanes);
+    }
+
+    private void publish(BooleanSupplier settled, List<Publisher<T>> some) {
+        Publisher.until(settled, some, LONGEST_CLOSE, time);
+    }
+
+    /** Publishes what was added to a key here. */
+    private void publish(int shard, String key) {
+        publish(() -> !tables.get(shard).hasten(key), List.of(lanes.get(Publisher.laneOf(shard))));
     }
 
     /**
@@ -202,7 +213,7 @@ public final class Aggregates<T> implements AutoCloseable {
      */
     public long close(String key) {
         int shard = holds.set().shardOf(holds.set().check(key));
-        publisher.until(() -> !tables.get(shard).hasten(key), LONGEST_CLOSE, time);
+        publish(shard, key);
         long epoch = scripts.freeze(shard, by, "closed by " + by, key);
         if (epoch < 0) {
             throw new HoldfastException(
@@ -240,7 +251,7 @@ public final class Aggregates<T> implements AutoCloseable {
     public void extend(String key, Duration by) {
         Duration checked = AggregateSettings.HARD_WINDOW.check(by);
         int shard = holds.set().shardOf(holds.set().check(key));
-        publisher.until(() -> !tables.get(shard).hasten(key), LONGEST_CLOSE, time);
+        publish(shard, key);
         if (scripts.extend(shard, key, checked.toMillis()) < 0) {
             throw new HoldfastException(Category.GONE, "no open aggregate '" + key + "' in " + holds.set());
         }
@@ -283,7 +294,7 @@ public final class Aggregates<T> implements AutoCloseable {
     public void close() {
         tables.forEach(LocalTable::close);
         try {
-            publisher.until(() -> tables.stream().allMatch(LocalTable::isSettled), LONGEST_CLOSE, time);
+            publish();
         } catch (HoldfastException e) {
             HoldfastException lost = new HoldfastException(
                     Category.RETRY, "closed before the update was durable; it may count or not", e);

@@ -3,6 +3,7 @@ package io.holdfast.redis.aggregate;
 import io.holdfast.Duty;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.Time;
 import io.holdfast.redis.aggregate.AggregateScripts.Answer;
 import io.holdfast.redis.aggregate.AggregateScripts.Sender;
 import io.holdfast.redis.aggregate.LocalTable.Shipment;
@@ -12,16 +13,21 @@ import io.holdfast.redis.link.RedisLink.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings what waits in the tables to Redis: one call per shard and round, all shards at once. At most one round is under way, so
- * an instance has one publish of a key on its way at a time.
+ * Brings what waits in the tables of a lane to Redis: one call per shard and round, all shards of the lane at once. At most one
+ * round of a lane is under way, so an instance has one publish of a key on its way at a time. An instance has a few lanes, so that
+ * one packs or unpacks while Redis works for another.
  */
 final class Publisher<T> implements Duty {
 
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(100);
+    private static final int LANES = 2;
 
     private final String name;
     private final AggregateScripts scripts;
@@ -29,6 +35,7 @@ final class Publisher<T> implements Duty {
     private final AggregateRules rules;
     private final AggregateFigures figures;
     private final String part;
+    private final int lane;
     private final List<LocalTable<T>> tables;
     private final ReentrantLock rounds = new ReentrantLock();
 
@@ -39,6 +46,7 @@ final class Publisher<T> implements Duty {
             AggregateRules rules,
             AggregateFigures figures,
             String part,
+            int lane,
             List<LocalTable<T>> tables) {
         this.name = name;
         this.scripts = scripts;
@@ -46,7 +54,24 @@ final class Publisher<T> implements Duty {
         this.rules = rules;
         this.figures = figures;
         this.part = part;
-        this.tables = tables;
+        this.lane = lane;
+        this.tables = IntStream.range(0, tables.size())
+                .filter(shard -> laneOf(shard) == lane)
+                .mapToObj(tables::get)
+                .toList();
+    }
+
+    static int lanes(int shards) {
+        return Math.min(LANES, shards);
+    }
+
+    /** The lane that a shard belongs to. */
+    static int laneOf(int shard) {
+        return shard % LANES;
+    }
+
+    private int shard(int index) {
+        return lane + index * LANES;
     }
 
     @Override
@@ -77,11 +102,11 @@ final class Publisher<T> implements Duty {
         rounds.lock();
         try {
             List<Call> calls = new ArrayList<>();
-            for (int shard = 0; shard < tables.size(); shard++) {
-                Shipment<T> shipment = tables.get(shard).take(all);
+            for (int i = 0; i < tables.size(); i++) {
+                Shipment<T> shipment = tables.get(i).take(all);
                 shipments.add(shipment);
                 if (!shipment.entries.isEmpty()) {
-                    calls.add(scripts.publishing(shard, sender(shard), shipment.entries));
+                    calls.add(scripts.publishing(shard(i), sender(shard(i)), shipment.entries));
                     entries += shipment.entries.size();
                 }
             }
@@ -113,8 +138,8 @@ final class Publisher<T> implements Duty {
         }
         int next = 0;
         boolean lapsed = false;
-        for (int shard = 0; shard < shipments.size(); shard++) {
-            Shipment<T> shipment = shipments.get(shard);
+        for (int i = 0; i < shipments.size(); i++) {
+            Shipment<T> shipment = shipments.get(i);
             if (shipment.entries.isEmpty()) {
                 continue;
             }
@@ -126,7 +151,7 @@ final class Publisher<T> implements Duty {
             } catch (RuntimeException e) {
                 failure = unanswered(e); // whatever it was, what was sent goes out again
             }
-            tables.get(shard).answered(shipment, answers);
+            tables.get(i).answered(shipment, answers);
         }
         if (lapsed) {
             failure = new HoldfastException(Category.RETRY, "the lease of this instance had lapsed");
@@ -163,25 +188,29 @@ final class Publisher<T> implements Duty {
         batch.stage.complete(null);
     }
 
-    /** Sends until the condition holds; fails with what kept it from being answered. */
-    void until(java.util.function.BooleanSupplier settled, Duration patience, io.holdfast.Time time) {
+    /** Sends what the lanes have until the condition holds; fails with what kept it from being answered. */
+    static <T> void until(BooleanSupplier settled, List<Publisher<T>> lanes, Duration patience, Time time) {
         long deadline = time.nanoTime() + patience.toNanos();
         while (!settled.getAsBoolean()) {
-            Round round = round(true);
+            int entries = 0;
+            HoldfastException failure = null;
+            for (Publisher<T> lane : lanes) {
+                Round round = lane.round(true);
+                entries += round.entries();
+                failure = round.failure() == null ? failure : round.failure();
+            }
             if (settled.getAsBoolean()) {
                 return;
             }
-            if (round.failure() != null && !round.failure().isRetryable()) {
-                throw round.failure();
+            if (failure != null && !failure.isRetryable()) {
+                throw failure;
             }
             if (time.nanoTime() - deadline >= 0) {
                 throw new HoldfastException(
-                        Category.RETRY,
-                        "updates are still not durable after " + patience.toMillis() + " ms",
-                        round.failure());
+                        Category.RETRY, "updates are still not durable after " + patience.toMillis() + " ms", failure);
             }
-            if (round.failure() != null || round.entries() == 0) {
-                java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+            if (failure != null || entries == 0) {
+                LockSupport.parkNanos(1_000_000);
             }
         }
     }
