@@ -2,23 +2,20 @@ package io.holdfast.app.aggregates;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.Setting;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.cli.Table;
+import io.holdfast.app.hold.Lives;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.aggregate.AggregateView;
 import io.holdfast.redis.aggregate.AggregateView.Epoch;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.HoldView.Life;
 import io.holdfast.redis.hold.HoldView.State;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -91,21 +88,7 @@ public final class AggregatesCommand extends CommandGroup {
 
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
-            List<Life> lives = new ArrayList<>();
-            for (State one : state == null ? List.of(State.values()) : List.of(parse(state))) {
-                lives.addAll(view.list(one, Math.max(1, limit)));
-            }
-            return Answer.ok().table("aggregates", table(lives));
-        }
-
-        private static State parse(String word) {
-            for (State state : State.values()) {
-                if (word(state).equals(word)) {
-                    return state;
-                }
-            }
-            throw HoldfastException.misuse(
-                    "unknown state '" + word + "'", "use one of live, grace, closing, dead-letter");
+            return Answer.ok().table("aggregates", Lives.table("key", Lives.list(view::list, state, limit)));
         }
     }
 
@@ -139,31 +122,27 @@ public final class AggregatesCommand extends CommandGroup {
                     "endsIn",
                     "attempts",
                     "evidence");
-            Table holders = Table.of("holder", "leaseRuns");
             Table parts = Table.of("epoch", "part", "updates", "bytes", "lastEvent");
             for (Epoch epoch : epochs) {
                 Life life = epoch.life();
                 boolean open = isOpen(life);
                 table.row(
                         life.epoch(),
-                        word(life.state()),
+                        Lives.word(life.state()),
                         life.holders().size(),
                         epoch.updates(),
                         epoch.parts().size(),
                         epoch.bytes(),
-                        life.state() == State.LIVE ? null : time(life.dueInMillis()),
-                        open ? time(epoch.endsInMillis()) : null,
+                        Lives.dueIn(life),
+                        open ? Lives.time(epoch.endsInMillis()) : null,
                         life.attempts(),
                         life.evidence());
-                life.holders().forEach(holder -> holders.row(holder.name(), time(holder.leaseMillis())));
                 epoch.parts()
                         .forEach(part -> parts.row(
                                 life.epoch(), part.instance(), part.updates(), part.bytes(), part.lastEvent()));
             }
             Answer answer = Answer.ok().field("key", key).table("epochs", table);
-            if (holders.size() > 0) {
-                answer.line("").table("holders", holders);
-            }
+            Lives.addHolders(epochs.stream().map(Epoch::life).toList(), answer);
             return answer.line("").table("parts", parts);
         }
     }
@@ -202,8 +181,7 @@ public final class AggregatesCommand extends CommandGroup {
 
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
-            List<Life> letters = view.list(State.DEAD_LETTER, Math.max(1, limit));
-            return (letters.isEmpty() ? Answer.ok() : Answer.finding()).table("deadLetters", table(letters));
+            return Lives.deadLetters("key", view.list(State.DEAD_LETTER, Math.max(1, limit)));
         }
     }
 
@@ -218,19 +196,11 @@ public final class AggregatesCommand extends CommandGroup {
 
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
-            int count = 0;
-            for (Life letter : view.list(State.DEAD_LETTER, 100_000)) {
-                if (key == null || letter.id().equals(key)) {
-                    view.retry(letter.id(), letter.epoch());
-                    count++;
-                }
-            }
-            if (key != null && count == 0) {
-                throw new HoldfastException(
-                        Category.GONE,
-                        "no dead letter of key '" + key + "' in '" + view.set().name() + "'");
-            }
-            return Answer.ok().line(count + " dead letters are due again").field("retried", count);
+            return Lives.retry(
+                    view::list,
+                    letter -> view.retry(letter.id(), letter.epoch()),
+                    key,
+                    view.set().name());
         }
     }
 
@@ -263,28 +233,5 @@ public final class AggregatesCommand extends CommandGroup {
 
     private static boolean isOpen(Life life) {
         return life.state() == State.LIVE || life.state() == State.GRACE;
-    }
-
-    private static Table table(List<Life> lives) {
-        Table table = Table.of("key", "state", "epoch", "holders", "dueIn", "attempts", "evidence");
-        for (Life life : lives) {
-            table.row(
-                    life.id(),
-                    word(life.state()),
-                    life.epoch(),
-                    life.holders().size(),
-                    life.state() == State.LIVE ? null : time(life.dueInMillis()),
-                    life.attempts(),
-                    life.evidence());
-        }
-        return table;
-    }
-
-    private static String word(State state) {
-        return state.name().toLowerCase(Locale.ROOT).replace('_', '-');
-    }
-
-    private static String time(long millis) {
-        return (millis < 0 ? "-" : "") + Setting.text(Duration.ofMillis(Math.abs(millis)));
     }
 }

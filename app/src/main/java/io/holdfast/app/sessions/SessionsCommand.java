@@ -2,21 +2,18 @@ package io.holdfast.app.sessions;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.Setting;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.cli.Table;
+import io.holdfast.app.hold.Lives;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.HoldView.Life;
 import io.holdfast.redis.hold.HoldView.State;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -81,21 +78,7 @@ public final class SessionsCommand extends CommandGroup {
 
         @Override
         Answer on(HoldView view) {
-            List<Life> lives = new ArrayList<>();
-            for (State one : state == null ? List.of(State.values()) : List.of(parse(state))) {
-                lives.addAll(view.list(one, Math.max(1, limit)));
-            }
-            return Answer.ok().table("sessions", table(lives));
-        }
-
-        private static State parse(String word) {
-            for (State state : State.values()) {
-                if (word(state).equals(word)) {
-                    return state;
-                }
-            }
-            throw HoldfastException.misuse(
-                    "unknown state '" + word + "'", "use one of live, grace, closing, dead-letter");
+            return Answer.ok().table("sessions", Lives.table("id", Lives.list(view::list, state, limit)));
         }
     }
 
@@ -118,13 +101,8 @@ public final class SessionsCommand extends CommandGroup {
                         "ask 'holdfast why session:" + view.set().name() + "/" + id + "' whether it was closed",
                         null);
             }
-            Answer answer = Answer.ok().field("id", id).table("lives", table(lives));
-            Table holders = Table.of("holder", "leaseRuns");
-            lives.forEach(life ->
-                    life.holders().forEach(holder -> holders.row(holder.name(), time(holder.leaseMillis()))));
-            if (holders.size() > 0) {
-                answer.line("").table("holders", holders);
-            }
+            Answer answer = Answer.ok().field("id", id).table("lives", Lives.table("id", lives));
+            Lives.addHolders(lives, answer);
             Table data = Table.of("field", "value");
             view.data(id, lives.getFirst().epoch()).forEach(data::row);
             if (data.size() > 0) {
@@ -168,8 +146,7 @@ public final class SessionsCommand extends CommandGroup {
 
         @Override
         Answer on(HoldView view) {
-            List<Life> letters = view.list(State.DEAD_LETTER, Math.max(1, limit));
-            return (letters.isEmpty() ? Answer.ok() : Answer.finding()).table("deadLetters", table(letters));
+            return Lives.deadLetters("id", view.list(State.DEAD_LETTER, Math.max(1, limit)));
         }
     }
 
@@ -184,20 +161,11 @@ public final class SessionsCommand extends CommandGroup {
 
         @Override
         Answer on(HoldView view) {
-            int count = 0;
-            for (Life letter : view.list(State.DEAD_LETTER, 100_000)) {
-                if (id == null || letter.id().equals(id)) {
-                    view.retry(letter.id(), letter.epoch());
-                    count++;
-                }
-            }
-            if (id != null && count == 0) {
-                throw new HoldfastException(
-                        Category.GONE,
-                        "no dead letter of session '" + id + "' in '"
-                                + view.set().name() + "'");
-            }
-            return Answer.ok().line(count + " dead letters are due again").field("retried", count);
+            return Lives.retry(
+                    view::list,
+                    letter -> view.retry(letter.id(), letter.epoch()),
+                    id,
+                    view.set().name());
         }
     }
 
@@ -226,28 +194,5 @@ public final class SessionsCommand extends CommandGroup {
                     .forEach((holders, count) -> table.row("sampled with " + holders + " holders", count));
             return Answer.ok().field("set", view.set().name()).table("figures", table);
         }
-    }
-
-    private static Table table(List<Life> lives) {
-        Table table = Table.of("id", "state", "epoch", "holders", "dueIn", "attempts", "evidence");
-        for (Life life : lives) {
-            table.row(
-                    life.id(),
-                    word(life.state()),
-                    life.epoch(),
-                    life.holders().size(),
-                    life.state() == State.LIVE ? null : time(life.dueInMillis()),
-                    life.attempts(),
-                    life.evidence());
-        }
-        return table;
-    }
-
-    private static String word(State state) {
-        return state.name().toLowerCase(Locale.ROOT).replace('_', '-');
-    }
-
-    private static String time(long millis) {
-        return (millis < 0 ? "-" : "") + Setting.text(Duration.ofMillis(Math.abs(millis)));
     }
 }

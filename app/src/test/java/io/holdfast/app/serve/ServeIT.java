@@ -207,15 +207,34 @@ class ServeIT {
                     .until(() -> part(daemon, "graph other").get("up").getAsBoolean());
             await().atMost(PATIENCE)
                     .until(() -> part(daemon, "sessions none").get("up").getAsBoolean());
-            await().atMost(PATIENCE)
-                    .until(() -> part(daemon, "graph docs")
-                            .get("failure")
-                            .getAsString()
-                            .contains("addressing"));
+            awaitFailure(daemon, "graph docs", "addressing");
             assertThat(get(daemon.port(), "/readyz").statusCode()).isEqualTo(503);
             assertThat(get(daemon.port(), "/healthz").statusCode()).isEqualTo(200);
             assertThat(get(daemon.port(), "/other").statusCode()).isEqualTo(404);
         }
+    }
+
+    @Test
+    void ofTwoDaemonsThatContradictEachOtherTheFirstGoesOnAndTheSecondSaysInWhat() throws Exception {
+        String parts = "serve.graphs = docs";
+        String sets = "serve.sessions = readers";
+        try (Daemon first = daemon(parts, sets)) {
+            awaitReady(first);
+            try (Daemon second = daemon("graph.addressing = content", "sessions.shards = 3", parts, sets)) {
+                awaitFailure(second, "graph docs", "addressing");
+                awaitFailure(second, "sessions readers", "shards");
+                assertThat(get(second.port(), "/readyz").statusCode()).isEqualTo(503);
+                assertThat(get(first.port(), "/readyz").statusCode()).isEqualTo(200);
+            }
+            assertThat(get(first.port(), "/readyz").statusCode()).isEqualTo(200);
+        }
+    }
+
+    private static void awaitFailure(Daemon daemon, String part, String words) {
+        await().atMost(PATIENCE).until(() -> {
+            var failure = part(daemon, part).get("failure");
+            return failure != null && failure.getAsString().contains(words);
+        });
     }
 
     @Test

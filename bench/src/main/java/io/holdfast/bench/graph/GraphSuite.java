@@ -178,9 +178,18 @@ public final class GraphSuite implements Suite {
             all.put("diamonds", () -> shapes.diamonds(run.size(50, 3), 200));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
             all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 20), 300 << 10));
+            int many = run.size(1_111_111, 11_111);
+            run.note("longest call: a plain hash of " + many + " values");
+            try (Jedis redis = server.client()) {
+                PlainHash plain = new PlainHash(redis, calls);
+                Shapes.Seen seen = median(() -> plain.measure(many, VALUE_BYTES));
+                run.row(Row.reported("yardstick: longest plain HSET of 256", "ms", Direction.LOWER, seen.putting()));
+                run.row(Row.reported("yardstick: longest plain HDEL of 256", "ms", Direction.LOWER, seen.reclaiming()));
+            }
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
-                Shapes.Seen seen = median(shapes, shape.getValue().get());
+                Shapes.Shape one = shape.getValue().get();
+                Shapes.Seen seen = median(() -> shapes.measure(one));
                 run.row(Row.reported("longest step: " + shape.getKey(), "ms", Direction.LOWER, seen.reclaiming())
                         .goal(2));
                 run.row(Row.reported(
@@ -196,10 +205,10 @@ public final class GraphSuite implements Suite {
     }
 
     /** A machine that takes the server's core away in the middle of a call spoils one round, not the figure. */
-    private static Shapes.Seen median(Shapes shapes, Shapes.Shape shape) {
+    private static Shapes.Seen median(Supplier<Shapes.Seen> measuring) {
         List<Shapes.Seen> rounds = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
-            rounds.add(shapes.measure(shape));
+            rounds.add(measuring.get());
         }
         return new Shapes.Seen(
                 Contest.median(rounds.stream().mapToDouble(Shapes.Seen::putting).toArray()),

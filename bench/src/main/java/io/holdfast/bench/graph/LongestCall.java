@@ -5,13 +5,15 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.Slowlog;
 
 /**
- * Finds the script call that kept a server longest, by the server's slow log.
+ * Finds the script call, or the plain call of a yardstick, that kept a server longest, by the server's slow log.
  *
  * <p>The slow log runs on the wall clock, and on a machine that does other work it also counts the time in which the
  * server stood in the queue for a core, or its whole machine did. Linux tells how long a thread waited and how long it
@@ -22,6 +24,8 @@ final class LongestCall implements AutoCloseable {
 
     /** Nothing below this is looked at. */
     private static final long FLOOR_MICROS = 200;
+
+    private static final Set<String> WATCHED = Set.of("EVALSHA", "HSET", "HDEL");
 
     private final Jedis redis;
     private final Path schedule;
@@ -54,7 +58,7 @@ final class LongestCall implements AutoCloseable {
     private void look(Schedule before) {
         long slowest = 0;
         for (Slowlog entry : redis.slowlogGet(64)) {
-            if (entry.getArgs().getFirst().equalsIgnoreCase("EVALSHA")) {
+            if (WATCHED.contains(entry.getArgs().getFirst().toUpperCase(Locale.ROOT))) {
                 slowest = Math.max(slowest, entry.getExecutionTime());
             }
         }

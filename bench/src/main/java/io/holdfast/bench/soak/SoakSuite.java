@@ -17,6 +17,7 @@ import io.holdfast.redis.aggregate.Aggregates;
 import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
+import io.holdfast.redis.link.RedisLedger;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.slab.SlabCache;
 import io.holdfast.sweep.Sweep;
@@ -66,7 +67,10 @@ public final class SoakSuite implements Suite {
         Path folder = Files.createTempDirectory("holdfast-soak");
         try (RedisServer redis = RedisServer.start();
                 SlabCache slab = SlabCache.open(folder.resolve("cache"), SlabCache.mebibytes(16));
-                Holdfast holdfast = Holdfast.connect(redis.uri().toString())) {
+                Holdfast holdfast = Holdfast.builder()
+                        .uri(redis.uri().toString())
+                        .set(RedisLedger.CAPACITY, SoakWorker.LEDGER_CAPACITY)
+                        .open()) {
             new Soak(run, redis, slab, holdfast, folder).run();
         } finally {
             try (Stream<Path> all = Files.walk(folder)) {

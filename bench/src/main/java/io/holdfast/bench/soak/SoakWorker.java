@@ -11,6 +11,7 @@ import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.Snapshot;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
+import io.holdfast.redis.link.RedisLedger;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.redis.session.SessionsBuilder;
@@ -24,6 +25,9 @@ import java.util.SplittableRandom;
 
 /** One of the processes under load: writes, reads, serves and leaves at random until it is killed or its input ends. */
 final class SoakWorker {
+
+    /** Small, so that the ledgers are full soon: what grows after that grows for ever. */
+    static final int LEDGER_CAPACITY = 200;
 
     private static final int DOCUMENTS = 200;
     private static final int SESSIONS = 300;
@@ -63,6 +67,7 @@ final class SoakWorker {
         try (SlabCache slab = SlabCache.attach(Path.of(arguments[1]));
                 Holdfast holdfast = Holdfast.builder()
                         .uri(arguments[0])
+                        .set(RedisLedger.CAPACITY, LEDGER_CAPACITY)
                         .valueCache(new SlabValueCache(slab.namespace("values")))
                         .open()) {
             SoakWorker worker = new SoakWorker(holdfast, Long.parseLong(arguments[2]));

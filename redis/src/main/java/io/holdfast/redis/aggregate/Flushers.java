@@ -3,8 +3,6 @@ package io.holdfast.redis.aggregate;
 import io.holdfast.Duty;
 import io.holdfast.HoldfastException;
 import io.holdfast.ReclaimReason;
-import io.holdfast.Reclaimed;
-import io.holdfast.ThingId;
 import io.holdfast.redis.aggregate.AggregateScripts.Done;
 import io.holdfast.redis.hold.Claim;
 import io.holdfast.redis.hold.HoldSet;
@@ -16,8 +14,6 @@ import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -307,17 +303,7 @@ final class Flushers<T> implements Duty {
 
     private void tell(Claim claim) {
         if (!client.notices().isEmpty()) {
-            // The token is the store's time of the claim, in microseconds, or a little more.
-            Instant at = Instant.EPOCH.plus(claim.token(), ChronoUnit.MICROS);
-            client.notices()
-                    .onReclaimed(new Reclaimed(
-                            ThingId.Kind.AGGREGATE,
-                            set().name(),
-                            List.of(claim.id()),
-                            ReclaimReason.FLUSHED,
-                            claim.evidence(),
-                            at,
-                            client.self()));
+            client.notices().onReclaimed(set().reclaimed(claim, ReclaimReason.FLUSHED, client.self()));
         }
     }
 

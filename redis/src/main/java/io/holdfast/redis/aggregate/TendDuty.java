@@ -1,36 +1,29 @@
 package io.holdfast.redis.aggregate;
 
-import io.holdfast.Duty;
-import io.holdfast.HoldfastException;
 import io.holdfast.Time;
 import io.holdfast.redis.aggregate.AggregateScripts.Tended;
+import io.holdfast.redis.hold.DueDuty;
 import io.holdfast.redis.hold.Holds;
 import io.holdfast.redis.hold.Holds.Round;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds instances whose lease has lapsed, ends epochs whose hard window is over, forgets old positions, and hands what is due to
- * the flushers. Every instance does; a little chance in the pauses keeps them from doing it at the same moment.
+ * Finds instances whose lease has lapsed, ends epochs whose hard window is over, forgets old positions, and hands what is
+ * due to the flushers.
  */
-final class TendDuty implements Duty {
+final class TendDuty extends DueDuty {
 
     private static final int LIMIT = 128;
-    private static final int CLAIMS_PER_SHARD_MAX = 64;
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
-    private static final Duration JITTER = Duration.ofMillis(50);
 
-    private final String name;
     private final AggregateScripts scripts;
     private final Holds holds;
     private final Flushers<?> flushers;
     private final AggregateRules rules;
     private final AggregateFigures figures;
     private final String by;
-    private final Time time;
 
     TendDuty(
             String name,
@@ -41,35 +34,17 @@ final class TendDuty implements Duty {
             AggregateFigures figures,
             String by,
             Time time) {
-        this.name = name;
+        super(name, time);
         this.scripts = scripts;
         this.holds = holds;
         this.flushers = flushers;
         this.rules = rules;
         this.figures = figures;
         this.by = by;
-        this.time = time;
     }
 
     @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public Step step() {
-        try {
-            return round();
-        } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
-                throw e;
-            }
-            // Not left to the runner, whose pauses grow: a store that is back is served within the usual time.
-            return Step.restFor(0, pause(Long.MAX_VALUE));
-        }
-    }
-
-    private Step round() {
+    protected Look look() {
         Round lapse = holds.lapse();
         figures.lapsedLeases.add(lapse.lapsed());
         long done = lapse.released();
@@ -92,7 +67,7 @@ final class TendDuty implements Duty {
             more |= claims.more() && flushers.isFree();
             next = Math.min(next, claims.nextMillis());
         }
-        return more ? Step.again(done) : Step.restFor(done, pause(next));
+        return new Look(done, more, next);
     }
 
     private Tended tend() {
@@ -123,12 +98,5 @@ final class TendDuty implements Duty {
             figures.waitingBytes = bytes;
         }
         return new Tended(next, frozen, forgotten, bytes, more);
-    }
-
-    private Duration pause(long nextMillis) {
-        long millis = Math.min(nextMillis, LONGEST_PAUSE.toMillis());
-        // The low bits of a clock are chance enough, and the same again in a test that steps it.
-        long chance = (time.nanoTime() * 0x9E3779B97F4A7C15L) >>> 33;
-        return Duration.ofMillis(millis + 1 + chance % JITTER.toMillis());
     }
 }

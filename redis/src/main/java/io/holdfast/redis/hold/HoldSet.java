@@ -2,9 +2,15 @@ package io.holdfast.redis.hold;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.holdfast.HolderId;
 import io.holdfast.HoldfastException;
+import io.holdfast.ReclaimReason;
+import io.holdfast.Reclaimed;
 import io.holdfast.ThingId;
 import io.holdfast.redis.link.Keyspace;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
@@ -58,5 +64,12 @@ public record HoldSet(ThingId.Kind kind, String name, int shards, Mode mode) {
     @Override
     public String toString() {
         return kind.word() + "s '" + name + "'";
+    }
+
+    /** What listeners are told of a claim that was committed. */
+    public Reclaimed reclaimed(Claim claim, ReclaimReason reason, HolderId by) {
+        // The token is the store's time of the claim, in microseconds, or a little more.
+        Instant at = Instant.EPOCH.plus(claim.token(), ChronoUnit.MICROS);
+        return new Reclaimed(kind, name, List.of(claim.id()), reason, claim.evidence(), at, by);
     }
 }

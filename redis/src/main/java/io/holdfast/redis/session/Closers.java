@@ -3,17 +3,12 @@ package io.holdfast.redis.session;
 import io.holdfast.Duty;
 import io.holdfast.HoldfastException;
 import io.holdfast.ReclaimReason;
-import io.holdfast.Reclaimed;
-import io.holdfast.ThingId;
 import io.holdfast.redis.hold.Claim;
 import io.holdfast.redis.hold.Holds;
 import io.holdfast.redis.hold.Holds.Settled;
 import io.holdfast.redis.link.Client;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -171,17 +166,7 @@ final class Closers implements Duty {
 
     private void tell(Claim claim) {
         if (!client.notices().isEmpty()) {
-            // The token is the store's time of the claim, in microseconds, or a little more.
-            Instant at = Instant.EPOCH.plus(claim.token(), ChronoUnit.MICROS);
-            client.notices()
-                    .onReclaimed(new Reclaimed(
-                            ThingId.Kind.SESSION,
-                            holds.set().name(),
-                            List.of(claim.id()),
-                            ReclaimReason.CLOSED,
-                            claim.evidence(),
-                            at,
-                            client.self()));
+            client.notices().onReclaimed(holds.set().reclaimed(claim, ReclaimReason.CLOSED, client.self()));
         }
     }
 

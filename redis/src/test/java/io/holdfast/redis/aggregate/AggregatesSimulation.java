@@ -3,10 +3,10 @@ package io.holdfast.redis.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.ManualTime;
 import io.holdfast.Settings;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.testkit.AheadTime;
 import io.holdfast.testkit.Seeds;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
@@ -66,7 +66,7 @@ class AggregatesSimulation {
     private static final class Run {
         private final Jedis jedis;
         private final RandomGenerator random;
-        private final ManualTime time = new ManualTime();
+        private final AheadTime time = new AheadTime();
         private final SimulatedBus bus = new SimulatedBus(PARTITIONS);
         private final FaultyCalls network;
         private final MemorySink sink;

@@ -9,6 +9,7 @@ import io.holdfast.redis.aggregate.SimulatedBus.Message;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.testkit.AheadTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -28,7 +29,7 @@ final class SimulatedInstance {
 
     final int number;
     private final RedisLink link;
-    private final ManualTime time;
+    private final AheadTime time;
     private final RandomGenerator random;
     private final SimulatedBus bus;
     private final FaultyCalls network;
@@ -44,7 +45,7 @@ final class SimulatedInstance {
     SimulatedInstance(
             int number,
             RedisLink link,
-            ManualTime time,
+            AheadTime time,
             RandomGenerator random,
             SimulatedBus bus,
             FaultyCalls network,

@@ -22,7 +22,7 @@ import redis.clients.jedis.Jedis;
 final class FaultyCalls {
 
     /** A call that is on its way, and when it was sent. */
-    private record Late(Call call, long sentMillis) {}
+    private record Late(Call call, long passedMillis) {}
 
     private final RedisLink link;
     private final RandomGenerator random;
@@ -64,7 +64,7 @@ final class FaultyCalls {
     void deliverOne() {
         if (!late.isEmpty()) {
             Late one = late.remove(random.nextInt(late.size()));
-            Call call = aged(one.call(), model.now() - one.sentMillis());
+            Call call = aged(one.call(), model.passed() - one.passedMillis());
             observed(call, link.call(call));
         }
     }
@@ -122,7 +122,7 @@ final class FaultyCalls {
                 executed.add(call);
             }
             if (fate == Fate.LATE || fate == Fate.REPEATED_LATE) {
-                late.add(new Late(call, sent));
+                late.add(new Late(call, model.passed()));
             }
         }
         Iterator<Outcome> results = (executed.isEmpty() ? List.<Outcome>of() : link.callAll(executed)).iterator();

@@ -83,7 +83,7 @@ final class OriginalProtocol {
         model.stopped(instance, id);
         Runnable release = () -> {
             jedis.decr("ref_count:" + id);
-            jedis.hset("session:" + id, "last_disconnect", Long.toString(model.now()));
+            jedis.hset("session:" + id, "last_disconnect", Long.toString(model.passed()));
         };
         if (faulty) {
             call(release);
@@ -115,7 +115,7 @@ final class OriginalProtocol {
                 String disconnected = jedis.hget(key, "last_disconnect");
                 if ((count == null || Long.parseLong(count) <= 0)
                         && disconnected != null
-                        && model.now() - Long.parseLong(disconnected) > GRACE.toMillis()) {
+                        && model.passed() - Long.parseLong(disconnected) > GRACE.toMillis()) {
                     orphans.add(id);
                 }
             }

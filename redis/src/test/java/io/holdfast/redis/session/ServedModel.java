@@ -23,17 +23,24 @@ final class ServedModel {
     private final Set<String> opened = new HashSet<>();
     private final Set<String> effects = new HashSet<>();
     final List<String> violations = new ArrayList<>();
-    private long nowMillis;
+    private final long begunNanos = System.nanoTime();
+    private long passedMillis;
     private long quietUntilMillis;
 
     private record ClaimSeen(long token, long validUntilMillis) {}
 
+    /** The time that the test has let pass. */
+    long passed() {
+        return passedMillis;
+    }
+
+    /** That, and the time that really passed meanwhile: the server's clock cannot be stopped. */
     long now() {
-        return nowMillis;
+        return passedMillis + (System.nanoTime() - begunNanos) / 1_000_000;
     }
 
     void advance(Duration by) {
-        nowMillis += by.toMillis();
+        passedMillis += by.toMillis();
     }
 
     void serves(int instance, String id, long epoch) {
@@ -68,7 +75,7 @@ final class ServedModel {
         effects.add(id + "/" + epoch);
         served.forEach((service, servedEpoch) -> {
             if (service.id().equals(id) && servedEpoch == epoch && !excused.contains(service.instance())) {
-                violations.add("session " + id + " epoch " + epoch + " closed at " + nowMillis + " while instance "
+                violations.add("session " + id + " epoch " + epoch + " closed at " + now() + " while instance "
                         + service.instance() + " serves it");
             }
         });
@@ -76,30 +83,30 @@ final class ServedModel {
 
     /** Another server answers from now on: nobody has had the chance to renew there. */
     void storeReplaced(Duration lease) {
-        quietUntilMillis = nowMillis + lease.toMillis();
+        quietUntilMillis = now() + lease.toMillis();
     }
 
     void claimed(String key, long token, Duration length) {
         ClaimSeen before = claims.get(key);
-        if (nowMillis < quietUntilMillis) {
-            violations.add(key + " claimed at " + nowMillis + " though the store was replaced, and nothing may be"
+        if (now() < quietUntilMillis) {
+            violations.add(key + " claimed at " + now() + " though the store was replaced, and nothing may be"
                     + " claimed until " + quietUntilMillis);
         }
         if (committed.contains(key)) {
             violations.add(key + " claimed after it was committed");
         }
-        if (before != null && nowMillis < before.validUntilMillis()) {
-            violations.add(key + " claimed with token " + token + " at " + nowMillis + " though token " + before.token()
+        if (before != null && now() < before.validUntilMillis()) {
+            violations.add(key + " claimed with token " + token + " at " + now() + " though token " + before.token()
                     + " is valid until " + before.validUntilMillis());
         }
         if (before != null && token <= before.token()) {
             violations.add(key + " claimed with token " + token + " after " + before.token());
         }
-        claims.put(key, new ClaimSeen(token, nowMillis + length.toMillis()));
+        claims.put(key, new ClaimSeen(token, now() + length.toMillis()));
     }
 
     void settled(String key, long token, long nextMillis) {
-        claims.put(key, new ClaimSeen(token, nowMillis + nextMillis));
+        claims.put(key, new ClaimSeen(token, now() + nextMillis));
     }
 
     void committed(String key, long token) {

@@ -2,10 +2,10 @@ package io.holdfast.redis.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.ManualTime;
 import io.holdfast.Settings;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.testkit.AheadTime;
 import io.holdfast.testkit.Seeds;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
@@ -72,7 +72,7 @@ class SessionsSimulation {
     private static final class Run {
         private final Jedis jedis;
         private final RandomGenerator random;
-        private final ManualTime time = new ManualTime();
+        private final AheadTime time = new AheadTime();
         private final ServedModel model = new ServedModel();
         private final FaultyCalls network;
         private final List<SimulatedInstance> instances = new ArrayList<>();

@@ -10,6 +10,7 @@ import io.holdfast.Settings;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.testkit.AheadTime;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -29,7 +30,7 @@ final class SimulatedInstance {
 
     final int number;
     private final RedisLink link;
-    private final ManualTime time;
+    private final AheadTime time;
     private final RandomGenerator random;
     private final ServedModel model;
     private final FaultyCalls network;
@@ -49,7 +50,7 @@ final class SimulatedInstance {
     SimulatedInstance(
             int number,
             RedisLink link,
-            ManualTime time,
+            AheadTime time,
             RandomGenerator random,
             ServedModel model,
             FaultyCalls network,

@@ -1,0 +1,51 @@
+package io.holdfast.bench.graph;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import redis.clients.jedis.Jedis;
+
+/**
+ * What a call cannot go below where it runs: plain HSET and HDEL of a batch of values, while a hash grows to so many and
+ * shrinks again. Where memory that was never touched is slow to come, these stall too.
+ */
+final class PlainHash {
+
+    private static final byte[] HASH = "plain".getBytes(UTF_8);
+    private static final int BATCH = 256;
+
+    private final Jedis redis;
+    private final LongestCall calls;
+
+    PlainHash(Jedis redis, LongestCall calls) {
+        this.redis = redis;
+        this.calls = calls;
+    }
+
+    Shapes.Seen measure(int values, int bytes) {
+        calls.reset();
+        SplittableRandom random = new SplittableRandom(7);
+        List<byte[]> ids = new ArrayList<>();
+        while (ids.size() < values) {
+            Map<byte[], byte[]> batch = new HashMap<>();
+            for (int i = 0; i < BATCH; i++) {
+                byte[] id = new byte[16];
+                random.nextBytes(id);
+                ids.add(id);
+                batch.put(id, new byte[bytes]);
+            }
+            calls.watch(() -> redis.hset(HASH, batch));
+        }
+        double setting = calls.longestMillis();
+        calls.reset();
+        for (int i = 0; i < ids.size(); i += BATCH) {
+            byte[][] batch = ids.subList(i, i + BATCH).toArray(byte[][]::new);
+            calls.watch(() -> redis.hdel(HASH, batch));
+        }
+        return new Shapes.Seen(setting, calls.longestMillis(), calls.longestByTheWallMillis());
+    }
+}
