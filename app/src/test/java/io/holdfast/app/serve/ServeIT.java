@@ -230,7 +230,7 @@ class ServeIT {
         }
     }
 
-    private static void awaitFailure(Daemon daemon, String part, String words) {
+    private void awaitFailure(Daemon daemon, String part, String words) {
         await().atMost(PATIENCE).until(() -> {
             var failure = part(daemon, part).get("failure");
             return failure != null && failure.getAsString().contains(words);

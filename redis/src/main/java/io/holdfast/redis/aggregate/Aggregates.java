@@ -36,13 +36,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>The life of a key</h2>
  *
- * <pre>
+ * <pre>{@code
  *   absent -- first publish --> OPEN -- nobody added for the soft window, or the hard window is over, or close --> CLOSING
  *                                ^                                                                                   |
  *   each instance has a part of its own, and replaces it by a larger one                    merge all parts, sink, commit
  *                                                                                                                    |
  *   absent, and in the ledger  <-------------------------------------------------------------------------------------+
- * </pre>
+ * }</pre>
  *
  * Every open time of a key is an epoch, with a number that is never used again. What comes after the end of one epoch goes into
  * the next, which may begin while the earlier one is still on its way to the sink. The sink gets one value per (key, epoch).

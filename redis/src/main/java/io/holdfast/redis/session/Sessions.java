@@ -27,13 +27,13 @@ import java.util.List;
  *
  * <h2>The life of a session</h2>
  *
- * <pre>
+ * <pre>{@code
  *   absent -- acquire --> LIVE -- last release, or the last holder's lease lapsed --> GRACE -- grace over --> CLOSING
  *                          ^                                                            |                       |
  *                          +------------------------- acquire --------------------------+        onClose, commit
  *                                                                                                               |
  *   absent, and in the ledger  <--------------------------------------------------------------------------------+
- * </pre>
+ * }</pre>
  *
  * A session that is acquired while it is CLOSING begins a new life, with a new epoch. By default {@link #acquire}
  * returns when the old one is closed; with {@link SessionsBuilder#overlapEpochs} at once.
