@@ -39,7 +39,7 @@ class FleetCommandsIT {
     private String nodeAddress = "";
 
     /** A command that does not end by itself. */
-    private static final class Staying implements AutoCloseable {
+    private static final class Staying {
         private final StringWriter said = new StringWriter();
         private final Thread thread;
 
@@ -60,8 +60,7 @@ class FleetCommandsIT {
                     .orElseThrow();
         }
 
-        @Override
-        public void close() throws InterruptedException {
+        void end() throws InterruptedException {
             thread.interrupt();
             thread.join(PATIENCE);
         }
@@ -104,7 +103,7 @@ class FleetCommandsIT {
     @AfterEach
     void close() throws InterruptedException {
         for (Staying command : staying.reversed()) {
-            command.close();
+            command.end();
         }
     }
 

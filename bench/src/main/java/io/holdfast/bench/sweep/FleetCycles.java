@@ -66,7 +66,7 @@ final class FleetCycles {
         int pieces = run.size(50_000_000, 2_000_000);
         int nodes = run.size(1000, 100);
         int manyNodes = run.size(12_000, 1000);
-        int unary = run.size(100_000, 4_000);
+        int unary = run.size(20_000, 4_000);
         run.note("a fleet warms up");
         ask(manager, "cycle " + run.size(10_000_000, 1_000_000) + " 100 1");
         ask(manager, "unary " + unary);
