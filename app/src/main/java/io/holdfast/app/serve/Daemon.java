@@ -21,6 +21,9 @@ import java.util.Set;
  */
 final class Daemon implements AutoCloseable {
 
+    /** A cycle may keep one of them for hours. */
+    private static final int THREADS = 3;
+
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final DutyRunner duties;
     private final List<Part> parts = new ArrayList<>();
@@ -28,7 +31,7 @@ final class Daemon implements AutoCloseable {
 
     private Daemon(Settings settings) {
         DaemonMeters meters = new DaemonMeters(registry);
-        this.duties = DutyRunner.start(2, meters);
+        this.duties = DutyRunner.start(THREADS, meters);
         makeParts(settings, meters);
         meters.parts(parts);
         this.health = HealthServer.open(settings.get(ServeSettings.LISTEN), parts, registry);
@@ -57,7 +60,9 @@ final class Daemon implements AutoCloseable {
         ServeSettings.list(settings, ServeSettings.CACHES)
                 .forEach(file -> parts.add(new CachePart(Path.of(file), duties, meters)));
         if (!settings.get(ServeSettings.CATALOGUE).isEmpty()) {
-            parts.add(new SweepPart(settings, redis, new SweepMeters(registry)));
+            SweepMeters cycles = new SweepMeters(registry);
+            boolean fleet = !settings.get(ServeSettings.FLEET).isEmpty();
+            parts.add(fleet ? new FleetPart(settings, redis, cycles) : new SweepPart(settings, redis, cycles));
         }
         if (parts.size() == 1) {
             throw HoldfastException.misuse(

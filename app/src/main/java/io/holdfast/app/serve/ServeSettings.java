@@ -6,6 +6,7 @@ import io.holdfast.Settings;
 import io.holdfast.redis.HoldfastSettings;
 import io.holdfast.slab.SlabSettings;
 import io.holdfast.sweep.SweepSettings;
+import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.node.NodeSettings;
 import java.io.IOException;
 import java.io.Reader;
@@ -56,6 +57,24 @@ public final class ServeSettings {
     public static final Setting<String> NODES =
             Setting.text("serve.sweep.nodes", "", Pattern.compile("[^\\r\\n]*"), "folders, with commas between");
 
+    /** Nodes and workers that are other processes, instead of folders: this daemon is then a manager of theirs. */
+    public static final Setting<String> FLEET = Setting.text(
+            "serve.sweep.fleet", "", Pattern.compile("[^\\r\\n]*"), "empty, or a file that names nodes and workers");
+
+    public static final Setting<String> FLEET_KEY =
+            Setting.text("serve.sweep.key", "", Pattern.compile("[^\\r\\n]*"), "the file of a manager's signing key");
+
+    /** Where workers register with this daemon. */
+    public static final Setting<String> FLEET_LISTEN = Setting.text(
+            "serve.sweep.listen", "", Pattern.compile("([A-Za-z0-9._\\[\\]:-]+:\\d{1,5})?"), "empty, or HOST:PORT");
+
+    /** What this daemon shows at the ports of a fleet that wants TLS. */
+    public static final Setting<String> FLEET_TLS = Setting.text(
+            "serve.sweep.tls",
+            "",
+            Pattern.compile("([^,\\r\\n]+,[^,\\r\\n]+,[^,\\r\\n]+)?"),
+            "empty, or three PEM files: certificate, key, authorities");
+
     public static final Setting<Duration> INTERVAL =
             Setting.duration("serve.sweep.interval", Duration.ofDays(1), Duration.ofSeconds(1), Duration.ofDays(365));
 
@@ -66,7 +85,21 @@ public final class ServeSettings {
     public static final Setting<Boolean> EMPTY = Setting.flag("serve.sweep.empty", false);
 
     public static final List<Setting<?>> ALL = List.of(
-            LISTEN, GRAPHS, SESSIONS, SESSION_SNAPSHOTS, AGGREGATES, CACHES, CATALOGUE, NODES, INTERVAL, TRASH, EMPTY);
+            LISTEN,
+            GRAPHS,
+            SESSIONS,
+            SESSION_SNAPSHOTS,
+            AGGREGATES,
+            CACHES,
+            CATALOGUE,
+            NODES,
+            FLEET,
+            FLEET_KEY,
+            FLEET_LISTEN,
+            FLEET_TLS,
+            INTERVAL,
+            TRASH,
+            EMPTY);
 
     private ServeSettings() {}
 
@@ -75,6 +108,7 @@ public final class ServeSettings {
         List<Setting<?>> all = new ArrayList<>(HoldfastSettings.ALL);
         all.addAll(SweepSettings.ALL);
         all.addAll(NodeSettings.ALL);
+        all.addAll(ManagerSettings.ALL);
         all.addAll(SlabSettings.all());
         all.addAll(ALL);
         return all;

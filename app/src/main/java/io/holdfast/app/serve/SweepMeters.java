@@ -1,6 +1,7 @@
 package io.holdfast.app.serve;
 
 import io.holdfast.sweep.SweepReport;
+import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.Verdict;
 import io.micrometer.core.instrument.Counter;
@@ -61,6 +62,24 @@ final class SweepMeters {
         waiting.set(report.nodes().stream()
                 .filter(node -> node.verdict() != Verdict.READY)
                 .count());
+        tookMillis.set(
+                report.took().values().stream().mapToLong(Duration::toMillis).sum());
+    }
+
+    /** A cycle of a fleet. Nodes do not tell why they spared what they spared, nor how large it was, but for what is young. */
+    void ran(CycleReport report, long deleted) {
+        cycles.increment();
+        examined.increment((double) report.examined());
+        trashed.increment((double) report.trashed());
+        emptied.increment((double) deleted);
+        for (CycleReport.OfNode node : report.nodes()) {
+            node.progress().ifPresent(progress -> {
+                trashedBytes.increment((double) progress.trashedBytes());
+                spared.increment((double) progress.live() + progress.young());
+            });
+        }
+        lastCycle.set(report.cycle());
+        waiting.set(report.in("waiting").size());
         tookMillis.set(
                 report.took().values().stream().mapToLong(Duration::toMillis).sum());
     }

@@ -49,11 +49,12 @@ final class SweepPart extends Part {
     void start() {
         if (folders.isEmpty()) {
             throw HoldfastException.misuse(
-                    "serve.sweep.catalogue is set and serve.sweep.nodes is not", "name the folders of the nodes");
+                    "serve.sweep.catalogue is set and neither serve.sweep.nodes nor serve.sweep.fleet is",
+                    "name the folders of the nodes, or the file of a fleet");
         }
     }
 
-    private Catalogue catalogue() throws IOException {
+    static Catalogue catalogue(Settings settings, RedisPart redis) throws IOException {
         String where = settings.get(ServeSettings.CATALOGUE);
         return where.startsWith(GRAPH)
                 ? GraphCatalogue.of(redis.client().graph(where.substring(GRAPH.length())))
@@ -67,7 +68,7 @@ final class SweepPart extends Part {
 
     @Override
     String look() throws Exception {
-        Catalogue catalogue = catalogue();
+        Catalogue catalogue = catalogue(settings, redis);
         SweepTurn turn = new SweepTurn(
                 redis.client().link(),
                 catalogue.owner().name(),

@@ -22,6 +22,9 @@ import picocli.CommandLine.Option;
 /** {@code --fleet} and what belongs to it: nodes and workers that are other processes. */
 public final class FleetOption implements AutoCloseable {
 
+    /** How many nodes a command asks at the same time. */
+    static final int CALLERS = 64;
+
     @Option(
             names = "--fleet",
             paramLabel = "FILE",
@@ -46,11 +49,11 @@ public final class FleetOption implements AutoCloseable {
         return file != null;
     }
 
-    FleetFile read() throws IOException {
+    Path file() {
         if (file == null) {
             throw HoldfastException.misuse("neither --nodes nor --fleet", "name the nodes");
         }
-        return FleetFile.read(file);
+        return file;
     }
 
     Peers peers() {
@@ -65,7 +68,7 @@ public final class FleetOption implements AutoCloseable {
 
     List<RemoteNode> nodes() throws IOException {
         List<RemoteNode> nodes = new ArrayList<>();
-        read().nodes().forEach((id, address) -> nodes.add(peers().node(id, address)));
+        FleetFile.read(file()).nodes().forEach((id, address) -> nodes.add(peers().node(id, address)));
         return nodes;
     }
 

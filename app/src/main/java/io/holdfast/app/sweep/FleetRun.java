@@ -1,32 +1,22 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.Duty;
+import io.holdfast.DutyRunner;
 import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
-import io.holdfast.Time;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.Table;
 import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.manager.CycleDuty;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.manager.FleetStatus;
 import io.holdfast.sweep.manager.SweepManager;
-import io.holdfast.sweep.manager.WorkerPort;
 import io.holdfast.sweep.node.NodeProgress;
-import io.holdfast.sweep.rpc.ManagerService;
-import io.holdfast.sweep.rpc.Registrations;
-import io.holdfast.sweep.rpc.RpcServer;
-import java.net.InetAddress;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** Runs cycles of a fleet from the command line: once, or again and again. */
@@ -51,106 +41,86 @@ final class FleetRun {
      * @param every how long between the beginnings of two cycles; null to run one and end
      */
     Answer run(@Nullable String listen, @Nullable Duration every, boolean empty) throws Exception {
-        Registrations registrations = new Registrations(Time.system());
-        List<String> listed = fleet.read().workers();
-        String host = InetAddress.getLocalHost().getHostName() + "/"
-                + ProcessHandle.current().pid();
-        SweepManager manager = SweepManager.of(catalogue, fleet.key(), fleet.log(log), host)
-                .nodes(fleet.nodes())
-                .workers(() -> workers(listed, registrations))
-                .settings(Settings.ofProcess());
-        if (listen == null) {
-            return once(manager, empty);
-        }
-        Set<RpcServer.Role> callers = Set.of(RpcServer.Role.WORKER, RpcServer.Role.OPERATOR, RpcServer.Role.MANAGER);
-        try (RpcServer server = RpcServer.start(
-                listen,
-                new ManagerService(registrations, manager::status),
-                fleet.tls().files(),
-                callers)) {
-            console.note("manager at " + server.address());
-            awaitWorkers(listed, registrations);
-            while (true) {
-                long began = System.nanoTime();
-                Answer answer = repeated(manager, empty, every != null);
-                if (every == null) {
-                    return answer;
+        try (ManagedFleet managed = ManagedFleet.open(
+                        fleet.file(),
+                        fleet.key(),
+                        fleet.tls().files(),
+                        fleet.log(log),
+                        catalogue,
+                        Settings.ofProcess(),
+                        listen);
+                Watch watch = new Watch(console, managed.manager())) {
+            managed.address().ifPresent(address -> console.note("manager at " + address));
+            if (every != null) {
+                try (DutyRunner runner = DutyRunner.start(2)) {
+                    runner.add(watch);
+                    runner.add(new CycleDuty(managed.manager(), every, empty, new Told(console)));
+                    managed.await();
                 }
-                Duration left = every.minusNanos(System.nanoTime() - began);
-                Thread.sleep(left.isNegative() ? Duration.ZERO : left);
+                return Answer.ok();
             }
-        }
-    }
-
-    private void awaitWorkers(List<String> listed, Registrations registrations) throws InterruptedException {
-        if (listed.isEmpty()) {
-            console.note("waiting for workers to register");
-            while (registrations.addresses().isEmpty()) {
-                Thread.sleep(LOOK_EVERY);
+            if (listen != null && managed.isWithoutWorkers()) {
+                console.note("waiting for workers to register");
+                managed.awaitWorker();
             }
-        }
-    }
-
-    private List<WorkerPort> workers(List<String> listed, Registrations registrations) {
-        Set<String> all = new TreeSet<>(listed);
-        all.addAll(registrations.addresses());
-        List<WorkerPort> ports = new ArrayList<>();
-        all.forEach(address -> ports.add(fleet.peers().worker(address)));
-        return ports;
-    }
-
-    /** A manager that stays says what went wrong, and goes on with the next cycle. */
-    private Answer repeated(SweepManager manager, boolean empty, boolean stays) throws Exception {
-        try {
-            Answer answer = once(manager, empty);
-            if (stays) {
-                console.say("cycle " + manager.status().cycle() + " is over");
+            CycleReport report;
+            try (DutyRunner runner = DutyRunner.start(1)) {
+                runner.add(watch);
+                report = managed.manager().run();
+            }
+            Answer answer = answer(report);
+            if (empty) {
+                long removed = managed.manager().empty();
+                answer.line(removed + " pieces were deleted for good").field("emptied", removed);
             }
             return answer;
-        } catch (HoldfastException e) {
-            if (!stays) {
-                throw e;
-            }
-            console.note("" + e.getMessage());
-            return Answer.finding();
         }
     }
 
-    private Answer once(SweepManager manager, boolean empty) throws Exception {
-        CycleReport report;
-        try (ExecutorService runner = Executors.newSingleThreadExecutor();
-                Watch watch = new Watch(console)) {
-            Future<CycleReport> running = runner.submit(manager::run);
-            while (!running.isDone()) {
-                Thread.sleep(LOOK_EVERY);
-                watch.show(manager.status());
-            }
-            try {
-                report = running.get();
-            } catch (java.util.concurrent.ExecutionException e) {
-                throw e.getCause() instanceof Exception cause ? cause : e;
-            }
+    /** A manager that stays says how each cycle went, and goes on with the next. */
+    private record Told(Console console) implements CycleDuty.Listener {
+
+        @Override
+        public void ended(CycleReport report, long emptied) {
+            console.say(line(report)
+                    + (emptied == 0 ? "" : ", " + emptied + " deleted for good")
+                    + (report.note().isEmpty() ? "" : "; " + report.note()));
         }
-        Answer answer = answer(report);
-        if (empty) {
-            long removed = manager.empty();
-            answer.line(removed + " pieces were deleted for good").field("emptied", removed);
+
+        @Override
+        public void failed(HoldfastException why) {
+            console.note("" + why.getMessage());
         }
-        return answer;
     }
 
     /** A bar for the phase that is under way. */
-    private static final class Watch implements AutoCloseable {
+    private static final class Watch implements Duty, AutoCloseable {
         private final Console console;
+        private final SweepManager manager;
         private String phase = "";
         private @Nullable Progress bar;
         private long shown;
 
-        Watch(Console console) {
+        Watch(Console console, SweepManager manager) {
             this.console = console;
+            this.manager = manager;
         }
 
-        void show(FleetStatus status) {
+        @Override
+        public String name() {
+            return "sweep progress";
+        }
+
+        @Override
+        public Step step() {
+            FleetStatus status = manager.status();
+            if (status.cycle() > 0) {
+                show(status);
+            }
+            return Step.restFor(1, LOOK_EVERY);
+        }
+
+        private void show(FleetStatus status) {
             boolean scan = status.phase().startsWith("scan");
             long total = scan ? status.rowsExpected() : status.nodes().size();
             long done = scan
@@ -180,12 +150,16 @@ final class FleetRun {
         }
     }
 
+    private static String line(CycleReport report) {
+        return "cycle " + report.cycle() + " of " + report.owner() + ": " + report.rows()
+                + " live pieces in the catalogue, " + report.examined() + " examined, " + report.wouldTrash()
+                + " would be trashed, " + report.trashed() + " trashed";
+    }
+
     private static Answer answer(CycleReport report) {
         boolean finding = !report.in("failed").isEmpty() || report.note().startsWith("nothing was trashed");
         Answer answer = finding ? Answer.finding() : Answer.ok();
-        answer.line("cycle " + report.cycle() + " of " + report.owner() + ": " + report.rows()
-                + " live pieces in the catalogue, " + report.examined() + " examined, " + report.wouldTrash()
-                + " would be trashed, " + report.trashed() + " trashed");
+        answer.line(line(report));
         answer.field("owner", report.owner().name())
                 .field("cycle", report.cycle())
                 .field("cutoff", report.cutoff())

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Optional;
 
 /** The log of cycles in Redis, for managers on several hosts. One key an owner. */
-final class RedisCycleStore implements CycleStore {
+public final class RedisCycleStore implements CycleStore {
 
     private static final Script LOG =
             Script.load(RedisCycleStore.class, "cycle-log.lua", "log", "change expected next", "set log");
 
     private final RedisLink link;
 
-    RedisCycleStore(RedisLink link) {
+    public RedisCycleStore(RedisLink link) {
         this.link = link;
     }
 

@@ -5,12 +5,16 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
+import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.manager.Orders;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.retain.Order;
 import io.holdfast.sweep.rpc.RemoteNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -59,19 +63,31 @@ public final class RestoreCommand extends CliCommand {
         return Answer.ok().table("nodes", table);
     }
 
-    /** All nodes are asked, also after one of them failed: undoing is urgent. */
+    /** What became of one node. */
+    private record Asked(String node, long restored, String detail, boolean failed) {}
+
+    /** All nodes are asked, many at once and also after one of them failed: undoing is urgent. */
     private Answer restoreFleet(OwnerId of) throws Exception {
         Orders orders = fleet.orders();
+        List<Callable<Asked>> tasks = new ArrayList<>();
+        for (RemoteNode node : fleet.nodes()) {
+            tasks.add(() -> {
+                String name = node.id().name();
+                try {
+                    NodeAgent.Carried carried =
+                            node.carry(orders.order(Order.Kind.RESTORE, of, node.id(), cycle, "", 0, "operator"));
+                    return new Asked(name, carried.count(), carried.detail(), false);
+                } catch (HoldfastException e) {
+                    return new Asked(name, 0, "" + e.getMessage(), true);
+                }
+            });
+        }
         Table table = Table.of("node", "restored", "detail");
         boolean failed = false;
-        for (RemoteNode node : fleet.nodes()) {
-            try {
-                NodeAgent.Carried carried =
-                        node.carry(orders.order(Order.Kind.RESTORE, of, node.id(), cycle, "", 0, "operator"));
-                table.row(node.id().name(), carried.count(), carried.detail());
-            } catch (HoldfastException e) {
-                failed = true;
-                table.row(node.id().name(), 0, e.getMessage());
+        try (ScanThreads callers = ScanThreads.ofCallers(FleetOption.CALLERS)) {
+            for (Asked asked : callers.all(tasks)) {
+                failed |= asked.failed();
+                table.row(asked.node(), asked.restored(), asked.detail());
             }
         }
         return (failed ? Answer.finding() : Answer.ok()).table("nodes", table);

@@ -5,12 +5,16 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
+import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.rpc.RemoteNode;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -95,26 +99,44 @@ public final class StatusCommand extends CliCommand {
         OwnerId of = new OwnerId(name);
         Table table = Table.of("node", "lastCycle", "state", "verdict", "wouldTrash", "trashed", "alarms", "detail");
         boolean finding = false;
-        for (RemoteNode node : fleet.nodes()) {
-            try {
-                long last = node.progress(of, 0).lastCycle();
-                NodeProgress progress = node.progress(of, last);
-                finding |= !progress.alarms().isEmpty();
+        for (Asked asked : ask(of)) {
+            NodeProgress progress = asked.progress();
+            finding |= progress == null || !progress.alarms().isEmpty();
+            if (progress == null) {
+                table.row(asked.node(), null, null, null, null, null, null, asked.problem());
+            } else {
                 table.row(
-                        node.id().name(),
-                        last,
+                        asked.node(),
+                        progress.lastCycle(),
                         progress.state(),
                         progress.verdict(),
                         progress.wouldTrash(),
                         progress.trashed(),
                         progress.alarms().size(),
                         progress.detail());
-            } catch (HoldfastException e) {
-                finding = true;
-                table.row(node.id().name(), null, null, null, null, null, null, e.getMessage());
             }
         }
         return (finding ? Answer.finding() : Answer.ok()).table("nodes", table);
+    }
+
+    /** What a node said, or why it said nothing. */
+    private record Asked(String node, @Nullable NodeProgress progress, String problem) {}
+
+    private List<Asked> ask(OwnerId of) throws Exception {
+        List<Callable<Asked>> tasks = new ArrayList<>();
+        for (RemoteNode node : fleet.nodes()) {
+            tasks.add(() -> {
+                try {
+                    long last = node.progress(of, 0).lastCycle();
+                    return new Asked(node.id().name(), node.progress(of, last), "");
+                } catch (HoldfastException e) {
+                    return new Asked(node.id().name(), null, "" + e.getMessage());
+                }
+            });
+        }
+        try (ScanThreads callers = ScanThreads.ofCallers(FleetOption.CALLERS)) {
+            return callers.all(tasks);
+        }
     }
 
     private static void add(String node, NodeStatus.OfOwner status, Table cycles, Table trash, Table alarms) {

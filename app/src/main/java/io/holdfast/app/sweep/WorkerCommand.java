@@ -1,7 +1,7 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.DutyRunner;
 import io.holdfast.HolderId;
-import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.Time;
 import io.holdfast.app.cli.Answer;
@@ -9,11 +9,11 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.rpc.Peers;
+import io.holdfast.sweep.rpc.RegisterDuty;
 import io.holdfast.sweep.rpc.RpcServer;
 import io.holdfast.sweep.rpc.WorkerService;
 import io.holdfast.sweep.worker.SweepWorker;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -33,8 +33,6 @@ import picocli.CommandLine.Option;
             "  holdfast sweep worker --listen 10.0.0.21:7001 --keys keys --manager 10.0.0.1:7000",
         })
 public final class WorkerCommand extends CliCommand {
-
-    private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
     @Option(names = "--listen", paramLabel = "HOST:PORT", required = true, description = "Port 0 takes any.")
     private String listen = "";
@@ -67,30 +65,13 @@ public final class WorkerCommand extends CliCommand {
                 if (to == null) {
                     server.await();
                 } else {
-                    register(console, peers, to, server.address(), me.incarnation());
+                    try (DutyRunner runner = DutyRunner.start(1)) {
+                        runner.add(new RegisterDuty(peers, to, server.address(), me.incarnation(), console::note));
+                        server.await();
+                    }
                 }
             }
         }
         return Answer.ok();
-    }
-
-    private static void register(Console console, Peers peers, String manager, String address, long incarnation)
-            throws InterruptedException {
-        String said = "";
-        while (true) {
-            Duration pause = RETRY_AFTER;
-            String line;
-            try {
-                pause = peers.register(manager, address, incarnation).dividedBy(3);
-                line = "registered with the manager at " + manager;
-            } catch (HoldfastException e) {
-                line = "" + e.getMessage();
-            }
-            if (!line.equals(said)) {
-                console.note(line);
-                said = line;
-            }
-            Thread.sleep(pause);
-        }
     }
 }

@@ -6,33 +6,22 @@ import io.holdfast.app.HoldfastCommands;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.sweep.catalogue.CsvFile;
-import io.holdfast.sweep.catalogue.FileCatalogue;
-import io.holdfast.sweep.catalogue.IdForm;
-import io.holdfast.sweep.node.FilePieceStore;
-import io.holdfast.sweep.node.StorageNode;
-import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Timestamp;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SplittableRandom;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,35 +34,19 @@ class SweepCommandsTest {
     @TempDir
     private Path folder;
 
-    private final List<PieceId> live = ids(1, 60);
-    private final List<PieceId> garbage = ids(2, 5);
+    private List<PieceId> live = List.of();
+    private List<PieceId> garbage = List.of();
     private Path node;
     private Path catalogue;
     private String out = "";
 
     @BeforeEach
     void fill() throws IOException {
-        node = folder.resolve("n1");
-        try (StorageNode storage =
-                StorageNode.at(node, "n1").sync(FilePieceStore.Sync.NONE).open()) {
-            for (List<PieceId> some : List.of(live, garbage)) {
-                for (PieceId id : some) {
-                    storage.put(OWNER, id, new ByteArrayInputStream(id.bytes()));
-                }
-            }
-        }
-        try (Stream<Path> files = Files.walk(node.resolve("pieces"))) {
-            for (Path file : files.filter(Files::isRegularFile).toList()) {
-                Files.setLastModifiedTime(file, FileTime.from(Instant.now().minus(Duration.ofDays(10))));
-            }
-        }
-        catalogue = folder.resolve("pieces.csv");
-        FileCatalogue.Head head = new FileCatalogue.Head(OWNER, Instant.now(), "db-1");
-        try (FileCatalogue.Writer writer = CsvFile.write(catalogue, head, IdForm.HEX)) {
-            for (PieceId id : live) {
-                writer.piece(new NodeId("n1"), id.bytes(), Instant.now().toEpochMilli());
-            }
-        }
+        SmallNode made = SmallNode.make(folder, OWNER, 60, 5);
+        node = made.folder();
+        catalogue = made.catalogue();
+        live = made.live();
+        garbage = made.garbage();
     }
 
     @Test
@@ -186,16 +159,5 @@ class SweepCommandsTest {
         ExitCode code = new Cli(new HoldfastCommands(), console).run(texts);
         out = written.toString();
         return code;
-    }
-
-    private static List<PieceId> ids(long seed, int count) {
-        SplittableRandom random = new SplittableRandom(seed);
-        List<PieceId> ids = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            byte[] id = new byte[32];
-            random.nextBytes(id);
-            ids.add(PieceId.of(id));
-        }
-        return ids;
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.bench.sweep;
 
 import com.google.protobuf.ByteString;
+import com.sun.management.GarbageCollectionNotificationInfo;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.holdfast.Time;
@@ -32,9 +33,11 @@ import io.holdfast.sweep.worker.SweepWorker;
 import io.holdfast.testkit.ChildJvm;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
+import java.lang.management.MemoryUsage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -46,6 +49,10 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import javax.management.NotificationEmitter;
+import javax.management.openmbean.CompositeData;
 
 /**
  * A manager or a worker of a measured fleet, in a process of its own. There are no nodes: what is measured ends with the
@@ -56,17 +63,21 @@ import java.util.concurrent.Executors;
  *   manager KEY LOG WORKERS; reads lines:
  *     cycle PIECES NODES BUILDERS      -> seconds from the first row to the last signature
  *     unary PIECES                     -> seconds, one call a piece, 32 under way
- *     heap                             -> the most heap used, bytes
+ *     heap                             -> the most bytes that were left after a collection
  * </pre>
  */
 final class FleetMain {
 
     private static final int ID_BYTES = 32;
     private static final int CALLERS = 32;
+    private static final Duration SAY_EVERY = Duration.ofSeconds(20);
+    private static final AtomicLong HELD = new AtomicLong();
 
     private FleetMain() {}
 
     public static void main(String[] args) throws Exception {
+        watchHeap();
+        Thread.ofPlatform().daemon().start(FleetMain::sayNowAndThen);
         if (args[0].equals("worker")) {
             worker(Path.of(args[1]));
         } else {
@@ -177,11 +188,39 @@ final class FleetMain {
         }
     }
 
+    /** Whoever waits for an answer takes silence for death. */
+    private static void sayNowAndThen() {
+        while (true) {
+            LockSupport.parkNanos(SAY_EVERY.toNanos());
+            ChildJvm.say("still at work");
+        }
+    }
+
+    /** The most that was live: what the heap held after a collection. */
     private static long heap() {
+        return HELD.get();
+    }
+
+    private static void watchHeap() {
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (collector instanceof NotificationEmitter emitter) {
+                emitter.addNotificationListener(
+                        (notification, handback) -> HELD.accumulateAndGet(
+                                held(GarbageCollectionNotificationInfo.from(
+                                        (CompositeData) notification.getUserData())),
+                                Math::max),
+                        null,
+                        null);
+            }
+        }
+    }
+
+    private static long held(GarbageCollectionNotificationInfo info) {
         long bytes = 0;
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
-            if (pool.getType() == MemoryType.HEAP) {
-                bytes += pool.getPeakUsage().getUsed();
+            MemoryUsage after = info.getGcInfo().getMemoryUsageAfterGc().get(pool.getName());
+            if (pool.getType() == MemoryType.HEAP && after != null) {
+                bytes += after.getUsed();
             }
         }
         return bytes;

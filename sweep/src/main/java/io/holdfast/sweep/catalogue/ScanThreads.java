@@ -30,6 +30,14 @@ public final class ScanThreads implements AutoCloseable {
                         Thread.ofPlatform().daemon().name("holdfast-sweep-", 1).factory()));
     }
 
+    /** So many callers at once, of what waits for others more than it computes. */
+    public static ScanThreads ofCallers(int count) {
+        return new ScanThreads(
+                count,
+                Executors.newFixedThreadPool(
+                        count, Thread.ofVirtual().name("holdfast-call-", 1).factory()));
+    }
+
     /** No threads: everything is done by the caller, one after the other, as a test that steps wants it. */
     public static ScanThreads ofCaller() {
         return new ScanThreads(1, null);

@@ -56,7 +56,7 @@ final class FleetCycle {
     private volatile @Nullable Attempt current;
     private Instant cutoff = Instant.EPOCH;
     private String incarnation = "";
-    private long renewedNanos;
+    private volatile long renewedNanos;
 
     FleetCycle(SweepManager.Config config, CycleLog.Ticket ticket) {
         this.config = config;
@@ -68,15 +68,15 @@ final class FleetCycle {
     }
 
     /** Runs it to the end, as far as nodes and workers let it. */
-    CycleReport run(List<SweepManager.Seen> fit, Map<NodeId, String> unfit) throws Exception {
+    CycleReport run(List<SweepManager.Seen> fit, Map<NodeId, String> unfit, ScanThreads callers) throws Exception {
         long began = time().nanoTime();
         try (ScanThreads threads = config.threads().get()) {
-            NodeRounds rounds = new NodeRounds(this, threads);
+            NodeRounds rounds = new NodeRounds(this, callers);
             try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
                 incarnation = snapshot.incarnation();
                 plan(snapshot, threads, fit);
                 settleAlarms(snapshot, fit);
-                build(snapshot, threads, rounds);
+                build(snapshot, threads, callers, rounds);
             }
             lap("build", began);
             long built = time().nanoTime();
@@ -144,13 +144,14 @@ final class FleetCycle {
         }
     }
 
-    private void build(Catalogue.Snapshot snapshot, ScanThreads threads, NodeRounds rounds) throws Exception {
+    private void build(Catalogue.Snapshot snapshot, ScanThreads threads, ScanThreads callers, NodeRounds rounds)
+            throws Exception {
         for (int number = 1; number <= config.attempts(); number++) {
             SortedMap<NodeId, NodeRun> pending = pending();
             if (pending.isEmpty()) {
                 return;
             }
-            List<WorkerPort> workers = healthy();
+            List<WorkerPort> workers = healthy(callers);
             if (workers.size() < builders()) {
                 String why = workers.size() + " workers answer and " + builders() + " are needed";
                 pending.values().forEach(node -> node.fail(node.detail.isEmpty() ? why : node.detail + "; " + why));
@@ -176,18 +177,29 @@ final class FleetCycle {
         return pending;
     }
 
-    private List<WorkerPort> healthy() throws IOException {
+    private List<WorkerPort> healthy(ScanThreads callers) throws Exception {
         renewIfDue();
+        List<WorkerPort> all = config.workers().get();
+        List<Boolean> answers = callers.all(all.stream()
+                .map(worker -> (Callable<Boolean>) () -> answers(worker))
+                .toList());
         List<WorkerPort> healthy = new ArrayList<>();
-        for (WorkerPort worker : config.workers().get()) {
-            try {
-                worker.ping();
-                healthy.add(worker);
-            } catch (HoldfastException e) {
-                config.note("worker " + worker.address() + " takes no part: " + e.getMessage());
+        for (int i = 0; i < all.size(); i++) {
+            if (answers.get(i)) {
+                healthy.add(all.get(i));
             }
         }
         return healthy;
+    }
+
+    private boolean answers(WorkerPort worker) {
+        try {
+            worker.ping();
+            return true;
+        } catch (HoldfastException e) {
+            config.note("worker " + worker.address() + " takes no part: " + e.getMessage());
+            return false;
+        }
     }
 
     private void scan(Catalogue.Snapshot snapshot, ScanThreads threads, Attempt attempt, @Nullable Set<NodeId> only)
@@ -235,10 +247,17 @@ final class FleetCycle {
 
     /** Keeps the right to this cycle. Throws LAPSED if it is lost, which ends the cycle wherever it is. */
     void renewIfDue() {
-        long now = time().nanoTime();
-        if (now - renewedNanos > config.lease().toNanos() / 3) {
-            renew();
+        if (isRenewalDue()) {
+            synchronized (this) {
+                if (isRenewalDue()) {
+                    renew();
+                }
+            }
         }
+    }
+
+    private boolean isRenewalDue() {
+        return time().nanoTime() - renewedNanos > config.lease().toNanos() / 3;
     }
 
     synchronized void renew() {

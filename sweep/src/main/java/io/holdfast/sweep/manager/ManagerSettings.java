@@ -9,7 +9,7 @@ public final class ManagerSettings {
 
     /** How often a manager that stays runs a cycle. */
     public static final Setting<Duration> INTERVAL =
-            Setting.duration("sweep.manager.interval", Duration.ofDays(5), Duration.ofMinutes(1), Duration.ofDays(365));
+            Setting.duration("sweep.manager.interval", Duration.ofDays(5), Duration.ofSeconds(1), Duration.ofDays(365));
 
     /** How many workers build each filter; with two, only a digest that both report is signed. */
     public static final Setting<Integer> BUILDERS = Setting.integer("sweep.manager.builders", 1, 1, 2);

@@ -33,11 +33,11 @@ final class NodeRounds {
     private static final int DELIVERIES_MAX = 5;
 
     private final FleetCycle cycle;
-    private final ScanThreads threads;
+    private final ScanThreads callers;
 
-    NodeRounds(FleetCycle cycle, ScanThreads threads) {
+    NodeRounds(FleetCycle cycle, ScanThreads callers) {
         this.cycle = cycle;
-        this.threads = threads;
+        this.callers = callers;
     }
 
     /** What is done for one node in a round. */
@@ -61,7 +61,7 @@ final class NodeRounds {
                     return true;
                 });
             }
-            threads.all(tasks);
+            callers.all(tasks);
             if (cycle.nodes().values().stream().anyMatch(open)) {
                 synchronized (this) {
                     cycle.pause().await(this, pause);

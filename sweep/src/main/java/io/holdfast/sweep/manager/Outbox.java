@@ -38,7 +38,7 @@ final class Outbox {
     private boolean broken;
     private long heardNanos;
     private long triedNanos;
-    private String givenUp = "";
+    private volatile String givenUp = "";
 
     Outbox(
             WorkerPort worker,
@@ -62,8 +62,8 @@ final class Outbox {
         return worker;
     }
 
-    /** Why the worker was given up; empty if it was not. */
-    synchronized String givenUp() {
+    /** Why the worker was given up; empty if it was not. Asked for every batch, so without waiting for who sends. */
+    String givenUp() {
         return givenUp;
     }
 

@@ -17,12 +17,16 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -53,11 +57,18 @@ import org.jspecify.annotations.Nullable;
  * <h2>Memory</h2>
  *
  * The buffer memory is a setting, half for gathering, half for what is sent and not acknowledged. Beside it, a node takes
- * about 8 KiB, most of it for its witnesses.
+ * about 12 KiB, most of it for its witnesses.
  */
 public final class SweepManager {
 
     private static final System.Logger LOG = System.getLogger(SweepManager.class.getName());
+
+    private static final String ABORTED = "aborted";
+    private static final Duration AFTER_ABORT = Duration.ofMinutes(10);
+
+    /** How many nodes or workers are asked at the same time: one that does not answer must not hold up the others. */
+    static final int CALLERS = 64;
+
     private static final SecureRandom RANDOM = new SecureRandom();
 
     /** A node that answered before the cycle. */
@@ -71,6 +82,7 @@ public final class SweepManager {
             Orders orders,
             Parts parts,
             Supplier<ScanThreads> threads,
+            Supplier<ScanThreads> callers,
             Pause pause,
             Time time,
             LongSupplier random,
@@ -168,6 +180,7 @@ public final class SweepManager {
                 new Orders(key, time),
                 parts,
                 own == null ? () -> ScanThreads.of(count) : own,
+                own == null ? () -> ScanThreads.ofCallers(CALLERS) : own,
                 pause,
                 time,
                 random,
@@ -187,9 +200,9 @@ public final class SweepManager {
             throw HoldfastException.misuse("a sweep without nodes", "name at least one storage node");
         }
         Config config = config();
-        try {
+        try (ScanThreads callers = config.callers().get()) {
             Map<NodeId, String> unfit = new TreeMap<>();
-            List<Seen> fit = subset(look(unfit));
+            List<Seen> fit = subset(look(callers, unfit));
             long newest = fit.stream()
                     .mapToLong(seen -> seen.progress().lastCycle())
                     .max()
@@ -197,13 +210,13 @@ public final class SweepManager {
             CycleLog.Ticket ticket = config.log().begin(catalogue.owner(), holder, newest + 1, config.lease());
             FleetCycle cycle = new FleetCycle(config, ticket);
             running = cycle;
-            String outcome = "aborted";
+            String outcome = ABORTED;
             try {
-                CycleReport report = cycle.run(fit, unfit);
+                CycleReport report = cycle.run(fit, unfit, callers);
                 outcome = report.trashed() + " trashed of " + report.examined();
                 return report;
             } catch (HoldfastException e) {
-                outcome = "aborted: " + e.getMessage();
+                outcome = ABORTED + ": " + e.getMessage();
                 throw e;
             } finally {
                 config.log().end(ticket, outcome);
@@ -219,22 +232,29 @@ public final class SweepManager {
         }
     }
 
-    /** Asks each node how it stands. One that cannot be reached takes no part; the rest goes on. */
-    private List<Seen> look(Map<NodeId, String> unfit) {
-        List<Seen> fit = new ArrayList<>();
+    /** Asks the nodes how they stand. One that cannot be reached takes no part; the rest goes on. */
+    private List<Seen> look(ScanThreads callers, Map<NodeId, String> unfit) throws Exception {
+        Map<NodeId, String> problems = new ConcurrentSkipListMap<>();
+        List<Callable<Optional<Seen>>> tasks = new ArrayList<>();
         for (NodePort node : nodes.values()) {
-            try {
-                NodeProgress progress = node.progress(catalogue.owner(), 0);
-                if (progress.node().equals(node.id())) {
-                    fit.add(new Seen(node, progress));
-                } else {
-                    unfit.put(node.id(), "at " + node.address() + " is node " + progress.node());
-                }
-            } catch (HoldfastException e) {
-                unfit.put(node.id(), "" + e.getMessage());
-            }
+            tasks.add(() -> look(node, problems));
         }
+        List<Seen> fit = callers.all(tasks).stream().flatMap(Optional::stream).toList();
+        unfit.putAll(problems);
         return fit;
+    }
+
+    private Optional<Seen> look(NodePort node, Map<NodeId, String> problems) {
+        try {
+            NodeProgress progress = node.progress(catalogue.owner(), 0);
+            if (progress.node().equals(node.id())) {
+                return Optional.of(new Seen(node, progress));
+            }
+            problems.put(node.id(), "at " + node.address() + " is node " + progress.node());
+        } catch (HoldfastException e) {
+            problems.put(node.id(), "" + e.getMessage());
+        }
+        return Optional.empty();
     }
 
     /** Those that have waited longest, if a cycle does not take all. */
@@ -252,6 +272,19 @@ public final class SweepManager {
     /** Lets all nodes delete for good what has been in the trash long enough, unless an alarm stands anywhere. */
     public long empty() throws IOException {
         Config config = config();
+        try (ScanThreads callers = config.callers().get()) {
+            return empty(config, callers);
+        } catch (IOException | RuntimeException e) {
+            throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HoldfastException(Category.RETRY, "emptying was interrupted", e);
+        } catch (Exception e) {
+            throw new HoldfastException(Category.RETRY, "emptying failed: " + e, e);
+        }
+    }
+
+    private long empty(Config config, ScanThreads callers) throws Exception {
         OwnerId owner = catalogue.owner();
         CycleLog.State state = config.log().state(owner);
         if (!state.alarms().isEmpty()) {
@@ -262,7 +295,7 @@ public final class SweepManager {
                     null);
         }
         Map<NodeId, String> unfit = new TreeMap<>();
-        List<Seen> fit = look(unfit);
+        List<Seen> fit = look(callers, unfit);
         for (Seen seen : fit) {
             if (!seen.progress().alarms().isEmpty()) {
                 throw new HoldfastException(
@@ -272,15 +305,38 @@ public final class SweepManager {
                         null);
             }
         }
-        long removed = 0;
+        List<Callable<Long>> tasks = new ArrayList<>();
         for (Seen seen : fit) {
-            removed += seen.port()
+            tasks.add(() -> seen.port()
                     .carry(config.orders()
                             .order(Order.Kind.EMPTY, owner, seen.port().id(), 0, "", 0, "manager"))
-                    .count();
+                    .count());
         }
+        long removed = callers.all(tasks).stream().mapToLong(Long::longValue).sum();
         unfit.forEach((node, why) -> config.note("node " + node + " was not emptied: " + why));
         return removed;
+    }
+
+    /** Whether anybody could build filters now. */
+    boolean hasWorkers() {
+        return !workers.get().isEmpty();
+    }
+
+    /**
+     * How long until the next cycle is due: an interval after the last one began, whichever manager ran it; sooner after one
+     * that was aborted.
+     */
+    Duration untilDue(Duration interval) throws IOException {
+        CycleLog.State state = new CycleLog(store, time).state(catalogue.owner());
+        Instant now = time.instant();
+        if (state.isHeld(now)) {
+            return Duration.between(now, state.until());
+        }
+        boolean aborted = state.cycle() > 0
+                && (state.outcome().isEmpty() || state.outcome().startsWith(ABORTED));
+        Duration gap = aborted && AFTER_ABORT.compareTo(interval) < 0 ? AFTER_ABORT : interval;
+        Duration left = Duration.between(now, state.beganAt().plus(gap));
+        return left.isNegative() ? Duration.ZERO : left;
     }
 
     /** How the cycle stands that runs, or ran last, in this process. */

@@ -3,9 +3,7 @@ package io.holdfast.sweep.manager;
 import com.dynatrace.hash4j.hashing.Hasher64;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.retain.Manifest;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -15,7 +13,7 @@ import java.util.List;
  */
 final class WitnessSample {
 
-    private static final int ROOM = Manifest.WITNESSES + Manifest.WITNESSES / 4;
+    private static final int ROOM = Manifest.WITNESSES + Manifest.WITNESSES / 2;
 
     private final Hasher64 secret;
     private long[] hashes = new long[16];
@@ -57,40 +55,57 @@ final class WitnessSample {
         }
     }
 
-    /** Keeps the smallest, each once. */
+    /** Keeps the smallest, each once. In place: there may be thousands of samples, and what lives long is dear to replace. */
     private void prune() {
-        Integer[] order = new Integer[used];
-        Arrays.setAll(order, i -> i);
-        Arrays.sort(order, Comparator.comparing(i -> hashes[i], Long::compareUnsigned));
-        long[] newHashes = new long[hashes.length];
-        long[] newHighs = new long[hashes.length];
-        long[] newLows = new long[hashes.length];
+        long[] least = least();
+        boolean[] have = new boolean[least.length];
         int kept = 0;
-        for (int i = 0; i < order.length && kept < Manifest.WITNESSES; i++) {
-            int at = order[i];
-            if (kept == 0 || newHashes[kept - 1] != hashes[at]) {
-                newHashes[kept] = hashes[at];
-                newHighs[kept] = highs[at];
-                newLows[kept] = lows[at];
+        for (int i = 0; i < used; i++) {
+            int rank = Arrays.binarySearch(least, turned(hashes[i]));
+            if (rank >= 0 && !have[rank]) {
+                have[rank] = true;
+                hashes[kept] = hashes[i];
+                highs[kept] = highs[i];
+                lows[kept] = lows[i];
                 kept++;
             }
         }
-        hashes = newHashes;
-        highs = newHighs;
-        lows = newLows;
         used = kept;
         if (kept == Manifest.WITNESSES) {
-            limit = newHashes[kept - 1];
+            limit = turned(least[kept - 1]);
         }
     }
 
+    /** The smallest hashes in order, each once, turned. */
+    private long[] least() {
+        long[] order = new long[used];
+        for (int i = 0; i < used; i++) {
+            order[i] = turned(hashes[i]);
+        }
+        Arrays.sort(order);
+        int kept = 0;
+        for (int i = 0; i < order.length && kept < Manifest.WITNESSES; i++) {
+            if (kept == 0 || order[kept - 1] != order[i]) {
+                order[kept++] = order[i];
+            }
+        }
+        return Arrays.copyOf(order, kept);
+    }
+
+    /** With the sign turned, the order of signed numbers is that of unsigned ones; turned twice, it is the number again. */
+    private static long turned(long hash) {
+        return hash ^ Long.MIN_VALUE;
+    }
+
+    /** In the order of their hashes. */
     List<Fingerprint> witnesses() {
         prune();
-        List<Fingerprint> witnesses = new ArrayList<>();
+        long[] least = least();
+        Fingerprint[] witnesses = new Fingerprint[least.length];
         for (int i = 0; i < used; i++) {
-            witnesses.add(new Fingerprint(highs[i], lows[i]));
+            witnesses[Arrays.binarySearch(least, turned(hashes[i]))] = new Fingerprint(highs[i], lows[i]);
         }
-        return witnesses;
+        return List.of(witnesses);
     }
 
     /** How many different pieces there are: exact for few, within some per cent for many. */

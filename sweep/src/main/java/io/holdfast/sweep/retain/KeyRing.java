@@ -123,7 +123,21 @@ public final class KeyRing {
     }
 
     /** Throws MISUSE unless the text was signed by this key, which has the role now. */
-    public synchronized void verify(Signed signed, String keyId, Role role, Instant now) {
+    public void verify(Signed signed, String keyId, Role role, Instant now) {
+        try {
+            Signature signature = Signature.getInstance(SigningKey.ALGORITHM);
+            signature.initVerify(trusted(keyId, role, now));
+            signature.update(signed.text());
+            if (!signature.verify(signed.signature())) {
+                throw refuse("the signature is not by key " + keyId);
+            }
+        } catch (GeneralSecurityException | IllegalArgumentException e) {
+            throw refuse("the signature of key " + keyId + " cannot be checked: " + e.getMessage());
+        }
+    }
+
+    /** The key if it has the role now. Checking a signature takes half a millisecond, so that is done outside. */
+    private synchronized PublicKey trusted(String keyId, Role role, Instant now) throws GeneralSecurityException {
         refreshIfChanged();
         Entry entry = entries.get(keyId);
         if (entry == null) {
@@ -138,21 +152,12 @@ public final class KeyRing {
         if (now.isBefore(entry.from()) || !now.isBefore(entry.until())) {
             throw refuse("key " + keyId + " is valid from " + entry.from() + " until " + entry.until());
         }
-        try {
-            PublicKey key = parsed.get(entry.publicText());
-            if (key == null) {
-                key = SigningKey.publicKey(entry.publicText());
-                parsed.put(entry.publicText(), key);
-            }
-            Signature signature = Signature.getInstance(SigningKey.ALGORITHM);
-            signature.initVerify(key);
-            signature.update(signed.text());
-            if (!signature.verify(signed.signature())) {
-                throw refuse("the signature is not by key " + keyId);
-            }
-        } catch (GeneralSecurityException | IllegalArgumentException e) {
-            throw refuse("the signature of key " + keyId + " cannot be checked: " + e.getMessage());
+        PublicKey key = parsed.get(entry.publicText());
+        if (key == null) {
+            key = SigningKey.publicKey(entry.publicText());
+            parsed.put(entry.publicText(), key);
         }
+        return key;
     }
 
     private static HoldfastException refuse(String why) {

@@ -26,12 +26,20 @@ public final class Registrations {
             throw HoldfastException.misuse(WORKERS_MAX + " workers have registered", "stop some of them");
         }
         untilNanos.put(address, time.nanoTime() + LEASE.toNanos());
+        notifyAll();
         return LEASE;
     }
 
     private void forget() {
         long now = time.nanoTime();
         untilNanos.values().removeIf(until -> until - now < 0);
+    }
+
+    /** Waits until somebody has registered. */
+    public synchronized void await() throws InterruptedException {
+        while (addresses().isEmpty()) {
+            wait();
+        }
     }
 
     /** Those whose lease has not lapsed. */

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The filters of one session while they grow. Frames are applied once and in order; within a node, each batch must begin
@@ -43,6 +44,7 @@ public class BuildSession {
         private long last;
         private long fresh;
         private String problem = "";
+        private @Nullable NodeBuilt built;
 
         Building(NodeToBuild node, LiveFilter filter, Tally tally) {
             this.node = node;
@@ -153,7 +155,9 @@ public class BuildSession {
         if (built.isEmpty()) {
             List<NodeBuilt> all = new ArrayList<>();
             for (Building node : nodes) {
-                all.add(built(node, endings.getOrDefault(node.node.node(), -1L)));
+                NodeBuilt one = built(node, endings.getOrDefault(node.node.node(), -1L));
+                node.built = one;
+                all.add(one);
             }
             built = all;
         }
@@ -171,16 +175,18 @@ public class BuildSession {
 
     /** The filter of a node, after the session ended and if it is whole. */
     public synchronized Optional<LiveFilter> filter(NodeId node) {
-        boolean whole = built.stream().anyMatch(one -> one.node().equals(node) && one.isWhole());
-        return whole ? Optional.of(named(node).filter) : Optional.empty();
+        return whole(node).map(one -> named(node).filter);
     }
 
     /** The digest that was answered for a node. */
     public synchronized Optional<String> digest(NodeId node) {
-        return built.stream()
-                .filter(one -> one.node().equals(node) && one.isWhole())
-                .map(NodeBuilt::digest)
-                .findFirst();
+        return whole(node).map(NodeBuilt::digest);
+    }
+
+    private Optional<NodeBuilt> whole(NodeId node) {
+        return Optional.ofNullable(byName.get(node))
+                .flatMap(building -> Optional.ofNullable(building.built))
+                .filter(NodeBuilt::isWhole);
     }
 
     /** How many frames wait for one that is missing. */

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
 
 /** Storage nodes on a stepped clock, with pieces whose content tells their id. */
 public final class Fleet implements AutoCloseable {
@@ -39,6 +40,15 @@ public final class Fleet implements AutoCloseable {
                 .time(time)
                 .set(NodeSettings.ID_BYTES, 16)
                 .sync(FilePieceStore.Sync.NONE);
+    }
+
+    /** A node whose disk is full whenever that is said: its books and filters cannot be written. */
+    public static NodeBuilder onDiskThatFills(NodeBuilder builder, BooleanSupplier full) {
+        return builder.watch(step -> {
+            if (step == NodeStep.STATE_WRITTEN && full.getAsBoolean()) {
+                throw new IOException("No space left on device");
+            }
+        });
     }
 
     public StorageNode node(String name) throws IOException {

@@ -43,7 +43,8 @@ class NodeCrashIT {
     private static final List<PieceId> LIVE = Fleet.ids(1, 24);
     private static final List<PieceId> GARBAGE = Fleet.ids(2, 8);
     private static final List<PieceId> NEW = Fleet.ids(3, 3);
-    private static final int NODES_A_PROCESS = 10;
+    /** With 1, each point costs a process of its own. */
+    private static final int NODES_A_PROCESS = Integer.getInteger("nodes.a.process", 10);
 
     enum Work {
         PUT,

@@ -33,6 +33,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 
 /** Manager, workers and nodes of the product, talking gRPC over loopback, in one process. */
 final class LoopbackFleet implements AutoCloseable {
@@ -42,10 +43,10 @@ final class LoopbackFleet implements AutoCloseable {
     static final Instant NEVER = Instant.parse("2100-01-01T00:00:00Z");
 
     /** The nodes' wall clock is days ahead, so that what is put now is old; what waits, waits in real time. */
-    private record Shifted(ManualTime wall) implements Time {
+    record Shifted(ManualTime wall, Duration by) implements Time {
         @Override
         public Instant instant() {
-            return wall.instant();
+            return wall.instant().plus(by);
         }
 
         @Override
@@ -56,7 +57,7 @@ final class LoopbackFleet implements AutoCloseable {
 
     final Path folder;
     final ManualTime wall = new ManualTime();
-    final Time time = new Shifted(wall);
+    final Time time = new Shifted(wall, Duration.ZERO);
     final SigningKey managerKey = SigningKey.generate("manager-1");
     final SigningKey operatorKey = SigningKey.generate("ann");
     final KeyRing ring;
@@ -78,8 +79,14 @@ final class LoopbackFleet implements AutoCloseable {
     }
 
     LoopbackFleet node(String name, int livePieces, int garbagePieces) throws IOException {
-        StorageNode node = StorageNode.at(folder.resolve(name), name)
-                .time(time)
+        return node(name, livePieces, garbagePieces, time, () -> false);
+    }
+
+    /** A node with a clock of its own, whose disk may be full. */
+    LoopbackFleet node(String name, int livePieces, int garbagePieces, Time clock, BooleanSupplier full)
+            throws IOException {
+        StorageNode node = Fleet.onDiskThatFills(StorageNode.at(folder.resolve(name), name), full)
+                .time(clock)
                 .set(NodeSettings.ID_BYTES, 16)
                 .set(NodeSettings.BRAKE, 100)
                 .sync(FilePieceStore.Sync.NONE)
@@ -93,7 +100,7 @@ final class LoopbackFleet implements AutoCloseable {
         known.forEach(id -> catalogue.add(new NodeId(name), id, committed));
         garbage.addAll(unknown);
         live.put(name, known);
-        NodeAgent agent = new NodeAgent(node, ring, walks, time);
+        NodeAgent agent = new NodeAgent(node, ring, walks, clock);
         nodes.put(name, node);
         agents.put(name, agent);
         nodeServers.put(name, RpcServer.start("127.0.0.1:0", new NodeService(agent), Optional.empty(), Set.of()));

@@ -3,8 +3,16 @@ package io.holdfast.sweep.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
 import io.holdfast.HoldfastException;
 import io.holdfast.Time;
+import io.holdfast.sweep.proto.PingRequest;
+import io.holdfast.sweep.proto.SweepWorkerGrpc;
 import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.worker.SweepWorker;
 import java.io.InputStream;
@@ -17,6 +25,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,6 +102,38 @@ class TlsIT {
             }
             refused(of("worker"), server, "the certificate is of worker");
             refused(of("stranger"), server, "the certificate is of nobody known");
+        }
+    }
+
+    @Test
+    void aCallerWithoutACertificateIsRefused() throws Exception {
+        SweepWorker worker =
+                new SweepWorker(7, 1 << 20, KeyRing.of(List.of()), (address, manifest, filter) -> {}, Time.system());
+        try (RpcServer server = RpcServer.start(
+                "127.0.0.1:0", new WorkerService(worker), of("worker"), Set.of(RpcServer.Role.MANAGER))) {
+            SslContext noCertificate = GrpcSslContexts.forClient()
+                    .trustManager(folder.resolve("authorities").toFile())
+                    .build();
+            refused(NettyChannelBuilder.forTarget("dns:///" + server.address()).sslContext(noCertificate));
+            refused(NettyChannelBuilder.forTarget("dns:///" + server.address()).usePlaintext());
+            try (Peers manager = new Peers(of("manager"))) {
+                assertThat(manager.worker(server.address()).ping().incarnation())
+                        .isEqualTo(7);
+            }
+        }
+    }
+
+    private static void refused(NettyChannelBuilder caller) {
+        ManagedChannel channel = caller.build();
+        try {
+            assertThatThrownBy(() -> SweepWorkerGrpc.newBlockingStub(channel)
+                            .withDeadlineAfter(10, TimeUnit.SECONDS)
+                            .ping(PingRequest.getDefaultInstance()))
+                    .isInstanceOfSatisfying(
+                            StatusRuntimeException.class,
+                            e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE));
+        } finally {
+            channel.shutdownNow();
         }
     }
 

@@ -15,6 +15,7 @@ import io.holdfast.sweep.rpc.RemoteNode;
 import io.holdfast.testkit.ChildJvm;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,7 @@ import java.util.concurrent.locks.LockSupport;
 final class SlowManager {
 
     private static final int PAUSES = 400;
+    private static final Duration SAY_EVERY = Duration.ofSeconds(20);
 
     private SlowManager() {}
 
@@ -65,11 +67,16 @@ final class SlowManager {
 
     private static void tellPhases(SweepManager manager) {
         String told = "";
+        long saidNanos = System.nanoTime();
         while (true) {
             String phase = manager.status().phase();
             if (!phase.equals(told)) {
                 ChildJvm.say("phase " + phase);
                 told = phase;
+            } else if (System.nanoTime() - saidNanos > SAY_EVERY.toNanos()) {
+                // Whoever waits takes silence for death, and a large fleet is long at one phase.
+                ChildJvm.say("at row " + manager.status().rows());
+                saidNanos = System.nanoTime();
             }
             LockSupport.parkNanos(5_000_000);
         }

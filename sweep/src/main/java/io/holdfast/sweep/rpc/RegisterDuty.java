@@ -1,0 +1,52 @@
+package io.holdfast.sweep.rpc;
+
+import io.holdfast.Duty;
+import io.holdfast.HoldfastException;
+import java.time.Duration;
+import java.util.function.Consumer;
+
+/** Keeps a worker registered with a manager, which may come and go. */
+public final class RegisterDuty implements Duty {
+
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
+
+    private final Peers peers;
+    private final String manager;
+    private final String worker;
+    private final long incarnation;
+    private final Consumer<String> changes;
+    private String said = "";
+
+    /** @param changes told in a line whenever the worker becomes registered or cannot be */
+    public RegisterDuty(Peers peers, String manager, String worker, long incarnation, Consumer<String> changes) {
+        this.peers = peers;
+        this.manager = manager;
+        this.worker = worker;
+        this.incarnation = incarnation;
+        this.changes = changes;
+    }
+
+    @Override
+    public String name() {
+        return "sweep registration";
+    }
+
+    @Override
+    public Step step() {
+        try {
+            Duration lease = peers.register(manager, worker, incarnation);
+            say("registered with the manager at " + manager);
+            return Step.restFor(1, lease.dividedBy(3));
+        } catch (HoldfastException e) {
+            say("" + e.getMessage());
+            return Step.restFor(0, RETRY_AFTER);
+        }
+    }
+
+    private void say(String line) {
+        if (!line.equals(said)) {
+            said = line;
+            changes.accept(line);
+        }
+    }
+}
