@@ -101,6 +101,12 @@ final class Mutations {
         journal.commit();
     }
 
+    /** Gives the oldest values of the main queue, up to and with this one, another round; it is not the newest. */
+    void rotate(int slot, long last) {
+        slots.stageRotate(slot, last);
+        journal.commit();
+    }
+
     /** From here until {@link #rewritten} the chunk stays in chain and queue while its value is not to be believed. */
     void rewriting(long offset) {
         memory.word(C_REWRITING, Items.reference(offset));

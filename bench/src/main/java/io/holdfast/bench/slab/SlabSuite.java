@@ -15,7 +15,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -58,8 +57,7 @@ public final class SlabSuite implements Suite {
         Path folder = Files.createTempDirectory(sharedMemory(), "holdfast-bench-");
         try {
             speeds(run, folder);
-            shift(run, folder);
-            traces(run, folder);
+            HitRatios.measure(run, folder);
         } finally {
             delete(folder);
         }
@@ -284,56 +282,5 @@ public final class SlabSuite implements Suite {
                         Direction.HIGHER,
                         "true".equals(named.get("clean")) ? 1 : 0)
                 .goal(1));
-    }
-
-    /** 8 MiB of 300-byte values, then 60,000 requests for 4,000 keys of 1,500 bytes. */
-    private static void shift(Run run, Path folder) {
-        run.note("shift of sizes");
-        try (CachePeer cache = new HoldfastPeer(folder.resolve("shift"), SlabCache.mebibytes(8))) {
-            for (int i = 0; i < 40_000; i++) {
-                cache.put(1_000_000 + i, new byte[300]);
-            }
-            SplittableRandom random = new SplittableRandom(5);
-            int hits = 0;
-            int requests = 60_000;
-            for (int i = 0; i < requests; i++) {
-                int key = random.nextInt(4_000);
-                if (cache.get(key) != null) {
-                    hits++;
-                } else {
-                    cache.put(key, new byte[1_500]);
-                }
-            }
-            run.row(Row.reported("hit ratio after sizes shift", "part", Direction.HIGHER, (double) hits / requests)
-                    .goal(0.93));
-        }
-    }
-
-    private static void traces(Run run, Path folder) throws IOException {
-        List<Trace> traces = new ArrayList<>();
-        for (Path file : run.traces()) {
-            traces.add(Trace.read(file));
-        }
-        if (traces.isEmpty()) {
-            traces.add(Trace.synthetic(run.size(600_000, 120_000)));
-        }
-        for (Trace trace : traces) {
-            for (int mebibytes : new int[] {16, 64}) {
-                run.note("trace " + trace.name() + " at " + mebibytes + " MiB");
-                long bytes = SlabCache.mebibytes(mebibytes);
-                String name = "hit ratio, " + trace.name() + " at " + mebibytes + " MiB";
-                double own;
-                try (CachePeer cache = new HoldfastPeer(folder.resolve(trace.name() + mebibytes), bytes)) {
-                    own = trace.replay(cache);
-                }
-                double caffeine;
-                try (CachePeer cache = new CaffeinePeer(bytes)) {
-                    caffeine = trace.replay(cache);
-                }
-                run.row(Row.compared(name, "part", Direction.HIGHER, own, trace.byteLru(bytes), "byte-LRU ideal")
-                        .goal(1));
-                run.row(Row.compared(name, "part", Direction.HIGHER, own, caffeine, "caffeine"));
-            }
-        }
     }
 }
