@@ -162,7 +162,7 @@ final class AdaptiveEviction implements Eviction {
                 marks.setFrequency(head, frequency - 1);
             }
             int newer = items.newer(offset);
-            if (offset == pinned && newer == 0 && goRound == 0) {
+            if (chances >= 2 * SECOND_CHANCES_MOST || (offset == pinned && newer == 0 && goRound == 0)) {
                 return 0;
             }
             // All of them round is none of them round.
@@ -177,6 +177,14 @@ final class AdaptiveEviction implements Eviction {
 
     private static boolean isMainNext(int probation, int main) {
         return probation == 0 || (main > 0 && (long) probation * PROBATION_PART < probation + main);
+    }
+
+    @Override
+    public int likelyVictim(int slot) {
+        if (layout.sizes.isRun(slot) || slots.openPage(slot) >= 0 || pages.freePages() > 0) {
+            return 0;
+        }
+        return slots.oldest(slot, isMainNext(slots.items(slot, false), slots.items(slot, true)));
     }
 
     /** What the last page of a slot earns, in hits per epoch. */

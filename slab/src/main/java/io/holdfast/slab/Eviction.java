@@ -14,4 +14,9 @@ interface Eviction {
 
     /** Whether a new value starts in the main queue of its slot. */
     boolean startsInMain(long hash, int slot);
+
+    /** Reference of the value that would probably go if the slot needed room; 0 if that is not known. No lock is needed. */
+    default int likelyVictim(int slot) {
+        return 0;
+    }
 }

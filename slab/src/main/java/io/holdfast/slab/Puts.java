@@ -24,6 +24,7 @@ final class Puts {
     private final Processes processes;
     private final Time time;
     private final Probe probe;
+    private final ReadAhead ahead;
 
     Puts(
             Mutations mutations,
@@ -45,10 +46,11 @@ final class Puts {
         this.processes = processes;
         this.time = time;
         this.probe = mutations.probe;
+        this.ahead = new ReadAhead(mutations);
     }
 
     /**
-     * @param expected the version that must be under the key, 0 for none, {@link #ANY}
+     * @param expected the version that must be under the key, 0 for none, {@link SlabStore#ANY}
      * @param load token of the load that brought the value; it is stored only if nothing voided the load
      */
     PutResult put(int namespace, byte[] key, byte[] value, long ttlNanos, boolean mayEvict, long expected, long load) {
@@ -56,7 +58,10 @@ final class Puts {
         long shape = Items.shape(value.length, key.length, namespace, flags);
         long bytes = checkSize(key, Items.bytes(shape));
         long hash = mutations.items.hash(namespace, key);
+        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
+        long head = ahead.sendFor(hash, victim);
         int content = Items.content(value);
+        ahead.sendForMore(head, victim);
         if (!section.enter()) {
             return new PutResult(Outcome.BUSY, 0, 0);
         }

@@ -5,6 +5,7 @@ import io.holdfast.bench.Row.Direction;
 import io.holdfast.bench.Run;
 import io.holdfast.slab.SlabCache;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,9 +16,26 @@ final class HitRatios {
 
     private HitRatios() {}
 
-    static void measure(Run run, Path folder) throws IOException {
+    /** The traces that were given: read before anything is measured, so that one that cannot be read is said at once. */
+    static List<Trace> given(Run run) throws IOException {
+        List<Trace> traces = new ArrayList<>();
+        for (Path file : run.traces()) {
+            traces.add(TraceReader.read(file));
+        }
+        return traces;
+    }
+
+    static void measure(Run run, Path folder, List<Trace> given) throws IOException {
         shift(run, folder);
-        traces(run, folder);
+        for (Trace trace : given) {
+            replay(run, folder, trace, 16);
+            replay(run, folder, trace, 64);
+        }
+        if (given.isEmpty()) {
+            for (Trace shape : Shapes.all(run.size(400_000, 60_000))) {
+                replay(run, folder, shape, 16);
+            }
+        }
     }
 
     /** 8 MiB of 300-byte values, then 60,000 requests for 4,000 keys of 1,500 bytes. */
@@ -43,26 +61,13 @@ final class HitRatios {
         }
     }
 
-    private static void traces(Run run, Path folder) throws IOException {
-        List<Trace> traces = new ArrayList<>();
-        for (Path file : run.traces()) {
-            traces.add(TraceReader.read(file));
-        }
-        if (traces.isEmpty()) {
-            Shapes.all(run.size(400_000, 60_000)).forEach(trace -> replay(run, folder, trace, 16));
-        }
-        for (Trace trace : traces) {
-            replay(run, folder, trace, 16);
-            replay(run, folder, trace, 64);
-        }
-    }
-
-    private static void replay(Run run, Path folder, Trace trace, int mebibytes) {
+    private static void replay(Run run, Path folder, Trace trace, int mebibytes) throws IOException {
         run.note("trace " + trace.name() + " at " + mebibytes + " MiB");
         long bytes = SlabCache.mebibytes(mebibytes);
         String name = "hit ratio, " + trace.name() + " at " + mebibytes + " MiB";
         double own;
-        try (CachePeer cache = new HoldfastPeer(folder.resolve("trace" + mebibytes + trace.hashCode()), bytes)) {
+        Path place = Files.createTempDirectory(folder, "trace");
+        try (CachePeer cache = new HoldfastPeer(place.resolve("cache"), bytes)) {
             own = trace.replay(cache, bytes);
         }
         double caffeine;

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -54,10 +55,11 @@ public final class SlabSuite implements Suite {
 
     @Override
     public void measure(Run run) throws Exception {
+        List<Trace> traces = HitRatios.given(run);
         Path folder = Files.createTempDirectory(sharedMemory(), "holdfast-bench-");
         try {
             speeds(run, folder);
-            HitRatios.measure(run, folder);
+            HitRatios.measure(run, folder, traces);
         } finally {
             delete(folder);
         }
@@ -105,9 +107,9 @@ public final class SlabSuite implements Suite {
     private static void speeds(Run run, Path folder) {
         long bytes = SlabCache.mebibytes(run.size(256, 32));
         int keys = run.size(1_000_000, 125_000);
-        int requests = run.size(3_000_000, 300_000);
-        int operations = run.size(400_000, 100_000);
-        int rounds = run.size(7, 2);
+        int requests = run.size(2_000_000, 200_000);
+        int operations = run.size(200_000, 60_000);
+        int rounds = run.size(11, 3);
         Map<CachePeer.Kind, Peer> peers = new EnumMap<>(CachePeer.Kind.class);
         Map<String, List<Double>> figures = new java.util.LinkedHashMap<>();
         try {
@@ -127,13 +129,16 @@ public final class SlabSuite implements Suite {
             }
             Peer second = start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 8);
             second.number("fill " + operations);
+            List<Peer> turns = new ArrayList<>(peers.values());
             for (int round = 0; round <= rounds; round++) {
                 run.note("round " + round + " of " + rounds);
-                for (Peer peer : peers.values()) {
-                    for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+                // What is compared is measured within the same second or two, and another contender begins each time.
+                for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+                    for (Peer peer : turns) {
                         double rate = peer.number(what + " " + operations);
                         note(figures, round, peer.kind + " " + what, rate);
                     }
+                    Collections.rotate(turns, 1);
                 }
                 Peer first = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
                 first.jvm.send("get 1 " + operations);
