@@ -24,6 +24,10 @@ final class AdaptiveEviction implements Eviction {
 
     /** A page moves only if it will earn so many times more. */
     private static final double MARGIN = 4;
+    /** And so many times more again if it would go back. */
+    private static final double REGRET_MOST = 4;
+
+    private static final double FLOW_MOST = 2;
     /** One in so many of a slot's values are on probation, when there are others. */
     private static final int PROBATION_PART = 10;
     /** How often read on probation makes a value stay. */
@@ -114,33 +118,61 @@ final class AdaptiveEviction implements Eviction {
      * second chance on the way, and all that are looked at are evidence.
      */
     private long victim(int slot, long pinned) {
-        for (int chances = 0; ; chances++) {
+        for (int chances = 0; chances <= 2 * SECOND_CHANCES_MOST; chances++) {
             int probation = slots.items(slot, false);
             int main = slots.items(slot, true);
             if (probation + main == 0) {
                 return 0;
             }
-            boolean fromMain = isMainNext(probation, main);
-            long offset = items.offset(slots.oldest(slot, fromMain));
-            boolean mayGo = offset != pinned;
+            if (isMainNext(probation, main)) {
+                return victimOfMain(slot, pinned);
+            }
+            long offset = items.offset(slots.oldest(slot, false));
             long head = mutations.index.headOf(offset);
             int frequency = marks.frequency(head);
-            observe(slot, head, fromMain, frequency);
-            if (!fromMain) {
-                slots.observeStay(slot, frequency > 0, FADING);
-            }
-            boolean read = fromMain ? frequency > 0 : frequency >= READS_TO_STAY;
-            if (mayGo && (!read || chances >= SECOND_CHANCES_MOST)) {
+            observe(slot, head, false, frequency);
+            slots.observeStay(slot, frequency > 0, FADING);
+            boolean read = frequency >= READS_TO_STAY;
+            if (offset != pinned && (!read || chances >= SECOND_CHANCES_MOST)) {
                 return offset;
             }
-            if (chances >= 2 * SECOND_CHANCES_MOST || (!mayGo && probation + main == 1)) {
+            if (offset == pinned && probation + main == 1) {
                 return 0;
             }
             if (read) {
-                marks.setFrequency(head, fromMain ? frequency - 1 : 0);
+                marks.setFrequency(head, 0);
             }
             mutations.promote(offset);
         }
+        return 0;
+    }
+
+    /** As above, of the main queue. Those that go round do so together, by one micro-operation. */
+    private long victimOfMain(int slot, long pinned) {
+        long goRound = 0;
+        long offset = items.offset(slots.oldest(slot, true));
+        for (int chances = 0; ; chances++) {
+            long head = mutations.index.headOf(offset);
+            int frequency = marks.frequency(head);
+            observe(slot, head, true, frequency);
+            if (offset != pinned && (frequency == 0 || chances >= SECOND_CHANCES_MOST)) {
+                break;
+            }
+            if (frequency > 0) {
+                marks.setFrequency(head, frequency - 1);
+            }
+            int newer = items.newer(offset);
+            if (chances >= 2 * SECOND_CHANCES_MOST || (offset == pinned && newer == 0 && goRound == 0)) {
+                return 0;
+            }
+            // All of them round is none of them round.
+            goRound = newer == 0 ? 0 : offset;
+            offset = items.offset(newer == 0 ? slots.oldest(slot, true) : newer);
+        }
+        if (goRound != 0) {
+            mutations.rotate(slot, goRound);
+        }
+        return offset;
     }
 
     private static boolean isMainNext(int probation, int main) {
@@ -194,7 +226,7 @@ final class AdaptiveEviction implements Eviction {
 
     private boolean takePageFromAnother(int slot, long pinned) {
         lookAtNextSlot();
-        double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot);
+        double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot) / regret(-slots.flow(slot));
         int giver = giverTo(slot, own / MARGIN);
         if (giver < 0) {
             return false;
@@ -207,8 +239,15 @@ final class AdaptiveEviction implements Eviction {
         untilLook[slot] = 0;
         slots.count(giver, Slots.Tally.PAGES_GIVEN);
         slots.count(slot, Slots.Tally.PAGES_TAKEN);
+        slots.flowed(giver, -1);
+        slots.flowed(slot, 1);
         Counter.PAGE_MOVES.add(mutations.memory, 1);
         return true;
+    }
+
+    /** What a page must earn more to go back where it came from: pages that go to and fro follow chance. */
+    private static double regret(double flow) {
+        return flow <= 0 ? 1 : flow >= FLOW_MOST ? REGRET_MOST : Math.pow(REGRET_MOST, flow / FLOW_MOST);
     }
 
     /**
@@ -222,11 +261,14 @@ final class AdaptiveEviction implements Eviction {
             double least = limit;
             for (int other = 0; other < known.length; other++) {
                 if (known[other] < least && other != slot) {
-                    least = known[other];
-                    giver = other;
+                    double asked = known[other] * regret(slots.flow(other));
+                    if (asked < least) {
+                        least = asked;
+                        giver = other;
+                    }
                 }
             }
-            if (giver < 0 || !refresh(giver) || known[giver] <= least) {
+            if (giver < 0 || !refresh(giver) || known[giver] * regret(slots.flow(giver)) <= least) {
                 return giver;
             }
         }

@@ -101,15 +101,33 @@ final class Mutations {
         journal.commit();
     }
 
+    /** Gives the oldest values of the main queue, up to and with this one, another round; it is not the newest. */
+    void rotate(int slot, long last) {
+        slots.stageRotate(slot, last);
+        journal.commit();
+    }
+
     /** From here until {@link #rewritten} the chunk stays in chain and queue while its value is not to be believed. */
     void rewriting(long offset) {
         memory.word(C_REWRITING, Items.reference(offset));
         VarHandle.storeStoreFence();
     }
 
+    /**
+     * Ends a rewriting. If the value has the shape it had, only words change that nobody needs who drops the chunk, so that
+     * C_REWRITING alone decides; else the counts change with it, by a micro-operation.
+     */
     void rewritten(long hash, long offset, long version, long shape, int checksum) {
+        long head = Items.head(items.next(offset), checksum);
+        if (shape == items.shape(offset)) {
+            memory.word(offset, head);
+            memory.word(offset + 16, version);
+            VarHandle.storeStoreFence();
+            memory.release(C_REWRITING, 0);
+            return;
+        }
         index.stageReshape(hash, offset, shape);
-        journal.stage(offset, Items.head(items.next(offset), checksum));
+        journal.stage(offset, head);
         journal.stage(offset + 16, version);
         journal.stageAdd(slots.bytesAt(pages.slotOf(offset)), Items.bytes(shape) - Items.bytes(items.shape(offset)));
         journal.stage(Items.shapeAt(offset), shape);

@@ -77,17 +77,24 @@ final class Reads {
         long head = memory.word(headAt);
         long offset = (head & 0xffffffffL) << 3;
         int length = Index.length(head);
-        if ((sequence & 1) != 0 || length == Index.LONG || !Index.tagMatches(head, hash) || !layout.holdsItem(offset)) {
+        if ((sequence & 1) != 0
+                || length == Index.LONG
+                || key.length > SlabLayout.KEY_MOST
+                || !Index.tagMatches(head, hash)
+                || !layout.holdsItem(offset)) {
             return get(namespace, key, COPY);
         }
-        long shape = items.shape(offset);
+        // What a chunk with this key and no deadline must say, so that nothing below waits for what it does say.
+        long shape = Items.shape(length, key.length, namespace, 0);
         byte[] value = new byte[length];
-        if (Items.valueLength(shape) != length || !isOf(offset, shape, namespace, key)) {
+        if ((items.shape(offset) & ~Items.FLAG_MAIN) != shape
+                || !fits(offset, shape)
+                || !memory.matches(offset + Items.HEADER, key)) {
             return get(namespace, key, COPY);
         }
         long version = items.version(offset);
         boolean gone = isGone(offset, shape, version);
-        memory.read(offset + Items.keyAt(shape) + Items.keyLength(shape), value, 0, length);
+        memory.read(offset + Items.HEADER + key.length, value, 0, length);
         VarHandle.acquireFence();
         if (memory.opaque(line) != sequence) {
             return get(namespace, key, COPY);
@@ -196,6 +203,11 @@ final class Reads {
             return false;
         }
         return time.nanoTime() - items.monotonicDeadline(offset) >= 0 || time.millis() >= items.wallDeadline(offset);
+    }
+
+    /** Of a value that nobody can change meanwhile: only under the lock. */
+    boolean isGone(long offset) {
+        return isGone(offset, items.shape(offset), items.version(offset));
     }
 
     @SuppressWarnings("ThreadPriorityCheck") // the writer may want this very processor; nothing relies on it

@@ -193,7 +193,7 @@ public final class SlabNamespace {
 
     private void storeLoaded(byte[] key, byte[] value, long token) {
         try {
-            store.put(number, key, value, 0, true, SlabStore.ANY, token);
+            store.putLoaded(number, key, value, token);
         } catch (HoldfastException e) {
             if (e.category() != Category.FULL && e.category() != Category.MISUSE) {
                 throw e;

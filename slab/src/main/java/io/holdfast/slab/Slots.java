@@ -14,7 +14,8 @@ import io.holdfast.HoldfastException.Category;
  *  +32  open page + 1    first page of this slot with a free chunk
  *  +40  pages
  *  +48  stored, evicted, ghost hits, pages taken, pages given, hits     statistics, not journalled
- *  +96  evidence: reads, +104 epochs, +112 part that stays         see AdaptiveEviction; not journalled
+ *  +96  evidence: reads, +104 epochs, +112 part that stays, +120 pages taken less pages given, of late
+ *                                                      see AdaptiveEviction; not journalled
  * </pre>
  *
  * With policy lru one queue serves all slots: the main queue of slot 0.
@@ -28,6 +29,8 @@ final class Slots {
     private static final int OPEN_PAGE = 32;
     private static final int PAGES = 40;
     private static final int EVIDENCE = 96;
+    private static final double FLOW_FADING = 0.75;
+    private static final double FLOW_LIMIT = 1 / (1 - FLOW_FADING) + 1;
 
     /** Statistics of a slot. */
     enum Tally {
@@ -147,6 +150,16 @@ final class Slots {
         memory.word(at(slot) + EVIDENCE + 16, Double.doubleToRawLongBits(part));
     }
 
+    /** Pages taken less pages given, where older ones count less. */
+    double flow(int slot) {
+        double flow = Double.longBitsToDouble(memory.word(at(slot) + EVIDENCE + 24));
+        return flow > -FLOW_LIMIT && flow < FLOW_LIMIT ? flow : 0;
+    }
+
+    void flowed(int slot, int pages) {
+        memory.word(at(slot) + EVIDENCE + 24, Double.doubleToRawLongBits(flow(slot) * FLOW_FADING + pages));
+    }
+
     /** Reads per epoch of the values that were looked at lately; 0 if none was, or if the words make no sense. */
     double readsPerEpoch(int slot) {
         long address = at(slot) + EVIDENCE;
@@ -192,6 +205,19 @@ final class Slots {
         journal.stageAdd(at(slot) + ITEMS, main ? -1L << 32 : -1);
     }
 
+    /** Stages that the oldest values of the main queue, up to and with this one, are its newest, in their order. */
+    void stageRotate(int slot, long last) {
+        long queue = queueAt(slot, true);
+        int oldest = oldest(slot, true);
+        int newest = newest(slot, true);
+        int after = items.newer(last);
+        journal.stage(queue, (long) after << 32 | (Items.reference(last) & 0xffffffffL));
+        journal.stageHigh(Items.linksAt(items.offset(after)), 0);
+        journal.stageLow(Items.linksAt(items.offset(newest)), oldest);
+        journal.stageHigh(Items.linksAt(items.offset(oldest)), newest);
+        journal.stageLow(Items.linksAt(last), 0);
+    }
+
     /** Stages another chunk in the place of this one; the other is reserved. */
     void stageReplace(int slot, boolean main, long offset, long other) {
         memory.word(Items.linksAt(other), memory.word(Items.linksAt(offset)));
@@ -218,6 +244,6 @@ final class Slots {
     /** Makes a slot as it was in a new file, but for its statistics. */
     void format(int slot) {
         memory.zero(at(slot), 48);
-        memory.zero(at(slot) + EVIDENCE, 24);
+        memory.zero(at(slot) + EVIDENCE, 32);
     }
 }

@@ -153,7 +153,8 @@ class CrashSimulation {
             if (random.nextInt(5) != 0) {
                 int page = layout.pageBytes();
                 int most = Math.min(page * layout.pages - 64, random.nextInt(4) == 0 ? page * 3 : page / 3);
-                value = new byte[random.nextInt(most)];
+                // One in three has the length that its key always has: such a value is replaced where it is.
+                value = new byte[random.nextInt(3) == 0 ? Math.min(most, 50 + key * 97) : random.nextInt(most)];
                 random.nextBytes(value);
             }
             return new Operation(key, value, random.nextInt(6) != 0);

@@ -3,17 +3,9 @@ package io.holdfast.slab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.HoldfastException.Category;
-import io.holdfast.ManualTime;
-import io.holdfast.Time;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -21,58 +13,13 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class SlabCacheTest {
-
-    @TempDir
-    Path directory;
-
-    private final ManualTime time = new ManualTime();
-    private final List<SlabCache> opened = new ArrayList<>();
-
-    @AfterEach
-    void everyCountIsRight() {
-        for (SlabCache cache : opened) {
-            try {
-                assertThat(cache.audit().problems()).isEmpty();
-            } catch (HoldfastException e) {
-                assertThat(e).hasMessageContaining("closed");
-            }
-            cache.close();
-        }
-    }
-
-    private SlabCache.Builder builder() {
-        return SlabCache.builder(directory.resolve("cache")).dataPages(12).time(time);
-    }
-
-    private SlabCache open(SlabCache.Builder builder) {
-        SlabCache cache = builder.open();
-        opened.add(cache);
-        return cache;
-    }
-
-    private SlabCache open() {
-        return open(builder());
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static void assertRefused(Category category, String said, ThrowingCallable call) {
-        assertThatThrownBy(call)
-                .isInstanceOfSatisfying(
-                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(category))
-                .hasMessageContaining(said);
-    }
+/** What every call of the cache answers. */
+class SlabCacheTest extends OpenCaches {
 
     @ParameterizedTest
     @EnumSource(Preset.class)
@@ -250,90 +197,6 @@ class SlabCacheTest {
     }
 
     @Test
-    void loaderIsCalledOnceAndItsValueKept() {
-        SlabCache cache = open();
-        int[] loads = new int[1];
-        for (int i = 0; i < 3; i++) {
-            assertThat(cache.getOrLoad(
-                            bytes("k"),
-                            key -> {
-                                loads[0]++;
-                                return bytes("loaded");
-                            },
-                            Duration.ofSeconds(1)))
-                    .isEqualTo(bytes("loaded"));
-        }
-        assertThat(loads[0]).isEqualTo(1);
-        assertThat(cache.getOrLoad(bytes("nothing"), key -> null, Duration.ofSeconds(1)))
-                .isNull();
-        assertThatThrownBy(() -> cache.getOrLoad(
-                        bytes("bad"),
-                        key -> {
-                            throw new IllegalStateException("database down");
-                        },
-                        Duration.ofSeconds(1)))
-                .hasMessage("database down");
-        assertThat(cache.getOrLoad(bytes("bad"), key -> bytes("up again"), Duration.ofSeconds(1)))
-                .isEqualTo(bytes("up again"));
-    }
-
-    @Test
-    void removeDuringAPendingLoadVoidsIt() {
-        SlabCache cache = open();
-        byte[] value = cache.getOrLoad(
-                bytes("k"),
-                key -> {
-                    cache.remove(bytes("k"));
-                    return bytes("stale");
-                },
-                Duration.ofSeconds(1));
-        assertThat(value).isEqualTo(bytes("stale"));
-        assertThat(cache.get(bytes("k"))).isNull();
-    }
-
-    @Test
-    void putDuringAPendingLoadWins() {
-        SlabCache cache = open();
-        cache.getOrLoad(
-                bytes("k"),
-                key -> {
-                    cache.put(bytes("k"), bytes("fresh"));
-                    return bytes("stale");
-                },
-                Duration.ofSeconds(1));
-        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("fresh"));
-    }
-
-    @Test
-    void clearDuringAPendingLoadVoidsIt() {
-        SlabCache cache = open();
-        cache.getOrLoad(
-                bytes("k"),
-                key -> {
-                    cache.clear();
-                    return bytes("stale");
-                },
-                Duration.ofSeconds(1));
-        assertThat(cache.get(bytes("k"))).isNull();
-    }
-
-    @Test
-    void waitingForALoaderEnds() {
-        SlabCache cache = open();
-        cache.getOrLoad(
-                bytes("k"),
-                key -> {
-                    assertRefused(
-                            Category.RETRY,
-                            "still being loaded",
-                            () -> cache.getOrLoad(bytes("k"), other -> bytes("x"), Duration.ofMillis(5)));
-                    return bytes("v");
-                },
-                Duration.ofSeconds(1));
-        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("v"));
-    }
-
-    @Test
     void everyValueIsMetByTools() {
         SlabCache cache = open();
         cache.put(bytes("a"), bytes("1"));
@@ -345,133 +208,6 @@ class SlabCacheTest {
                         + java.util.Objects.requireNonNull(entry.value()).length));
         assertThat(met).containsExactlyInAnyOrder("/a=1", "n/b=2");
         assertThat(cache.pages()).hasSize(12);
-    }
-
-    @Test
-    void openedTwiceInOneJvmItIsOneCache() {
-        SlabCache first = open();
-        SlabCache second = open();
-        first.put(bytes("k"), bytes("v"));
-        assertThat(second.get(bytes("k"))).isEqualTo(bytes("v"));
-        first.close();
-        assertThat(second.get(bytes("k"))).isEqualTo(bytes("v"));
-        assertRefused(Category.MISUSE, "is closed", () -> first.get(bytes("k")));
-        assertRefused(Category.MISUSE, "is closed", () -> first.put(bytes("k"), bytes("v")));
-        assertThat(second.stats().processes()).hasSize(1);
-    }
-
-    @Test
-    void valuesOutliveTheProcessThatPutThem() {
-        SlabCache first = open();
-        first.put(bytes("k"), bytes("v"));
-        first.close();
-        assertThat(open().get(bytes("k"))).isEqualTo(bytes("v"));
-    }
-
-    @Test
-    void fileOfAnotherBootIsReplaced() {
-        HeapRegion.FakeHost before = new HeapRegion.FakeHost();
-        SlabCache old = open(builder().host(before));
-        old.put(bytes("k"), bytes("v"));
-        old.close();
-        SlabCache cache = open();
-        assertThat(cache.get(bytes("k"))).isNull();
-        cache.put(bytes("k"), bytes("w"));
-        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("w"));
-    }
-
-    @Test
-    void otherPidNamespaceIsRefused() {
-        Host real = Host.linux();
-        Host elsewhere = (Host) java.lang.reflect.Proxy.newProxyInstance(
-                Host.class.getClassLoader(),
-                new Class<?>[] {Host.class},
-                (proxy, method, arguments) ->
-                        method.getName().equals("pidNamespace") ? (Object) 1L : method.invoke(real, arguments));
-        open(builder().host(elsewhere)).close();
-        assertRefused(Category.MISUSE, "pid namespace", this::open);
-    }
-
-    @Test
-    void wrongPermissionsAreRefused() throws IOException {
-        SlabCache cache = open();
-        Path file = cache.file();
-        cache.close();
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
-        assertRefused(Category.MISUSE, "rw-rw-rw-", this::open);
-    }
-
-    @Test
-    void linkInPlaceOfTheFileIsRefused() throws IOException {
-        Path elsewhere = Files.createFile(directory.resolve("elsewhere"));
-        Files.createSymbolicLink(directory.resolve("cache.slab1"), elsewhere);
-        assertRefused(Category.CORRUPT, "not a regular file", this::open);
-    }
-
-    @Test
-    void foreignFileIsRefused() throws IOException {
-        Path file = directory.resolve("cache.slab1");
-        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.write(file, new byte[100_000]);
-        assertRefused(Category.CORRUPT, "not a slab cache", this::open);
-        assertThat(Files.size(file)).isEqualTo(100_000);
-    }
-
-    @Test
-    void presetThatContradictsTheFileIsRefused() {
-        open();
-        assertRefused(
-                Category.MISUSE,
-                "ADAPTIVE, and SEED",
-                () -> builder().preset(Preset.SEED).open());
-        assertRefused(Category.MISUSE, "size", () -> builder().dataPages(13).open());
-        assertRefused(
-                Category.MISUSE,
-                "page size",
-                () -> builder().pageSize(128 << 10).open());
-    }
-
-    @Test
-    void nonsenseIsRefusedByName() {
-        Path path = directory.resolve("other");
-        assertRefused(
-                Category.MISUSE,
-                "slab.size",
-                () -> SlabCache.builder(path).size(100_000).open());
-        assertRefused(
-                Category.MISUSE,
-                "slab.size",
-                () -> SlabCache.builder(path).size(10).open());
-        assertRefused(
-                Category.MISUSE,
-                "slab.page-size",
-                () -> SlabCache.builder(path).pageSize(65_537).open());
-        assertRefused(
-                Category.MISUSE,
-                "slab.page-size",
-                () -> SlabCache.builder(path).pageSize(4_096).open());
-        assertRefused(
-                Category.MISUSE,
-                "slab.policy",
-                () -> SlabCache.builder(path).policy(Policy.NONE).open());
-        assertRefused(
-                Category.MISUSE, "data pages", () -> SlabCache.builder(path).dataPages(0));
-        assertRefused(Category.GONE, "no cache", () -> SlabCache.attach(path));
-        SlabCache cache = open();
-        assertRefused(Category.MISUSE, "key of 65536", () -> cache.put(new byte[65_536], bytes("v")));
-        assertRefused(Category.MISUSE, "this cache holds", () -> cache.put(bytes("k"), new byte[1 << 20]));
-        assertRefused(Category.MISUSE, "namespace", () -> cache.namespace("a b"));
-        assertRefused(Category.MISUSE, "TTL", () -> cache.put(bytes("k"), bytes("v"), Duration.ZERO));
-        assertRefused(Category.MISUSE, "version", () -> cache.compareAndSet(bytes("k"), -1, bytes("v")));
-    }
-
-    @Test
-    void fileThatDoesNotFitTheDiskIsRefusedBeforeItIsWritten() {
-        long more = SlabLayout.SIZE_MOST;
-        Path path = directory.resolve("huge");
-        org.junit.jupiter.api.Assumptions.assumeTrue(directory.toFile().getUsableSpace() < more);
-        assertRefused(Category.FULL, "no space left", () -> SlabCache.open(path, more));
-        assertThat(directory.toFile().list()).isEmpty();
     }
 
     @Test
@@ -528,69 +264,5 @@ class SlabCacheTest {
         assertThat(host.isAlive(host.me() - 1)).isFalse();
         assertThat(Host.pidOf(host.me()))
                 .isEqualTo((int) ProcessHandle.current().pid());
-    }
-
-    @Test
-    void sizesThatShiftDoNotCalcifyTheCache() {
-        SlabCache cache =
-                open(SlabCache.builder(directory.resolve("shift")).size(8 << 20).time(Time.system()));
-        assertThat(shift(cache)).isGreaterThanOrEqualTo(0.93);
-    }
-
-    @Test
-    void sizesThatShiftCalcifyTheOriginal() {
-        SlabCache cache = open(SlabCache.builder(directory.resolve("shift"))
-                .preset(Preset.SEED)
-                .size(8 << 20));
-        assertThat(shift(cache)).isLessThan(0.05);
-    }
-
-    private static double shift(SlabCache cache) {
-        for (int i = 0; i < 40_000; i++) {
-            cache.put(Cargo.key(1_000_000 + i), new byte[300]);
-        }
-        java.util.Random random = new java.util.Random(3);
-        int hits = 0;
-        for (int i = 0; i < 60_000; i++) {
-            byte[] key = Cargo.key(random.nextInt(4_000));
-            if (cache.get(key) != null) {
-                hits++;
-            } else {
-                cache.put(key, new byte[1_500]);
-            }
-        }
-        return hits / 60_000.0;
-    }
-
-    @Test
-    void putNeverEvictsMoreThanAPageOfValues() {
-        SlabCache cache = open(builder().dataPages(16));
-        java.util.Random random = new java.util.Random(9);
-        for (int i = 0; i < 20_000; i++) {
-            int largest = i % 5_000 < 2_500 ? 60 : 6_000;
-            PutResult result = cache.put(Cargo.key(random.nextInt(30_000)), new byte[random.nextInt(largest)]);
-            assertThat(result.evicted()).isLessThanOrEqualTo((64 << 10) / 64);
-        }
-        assertThat(cache.stats().mostEvictedByAPut()).isPositive();
-    }
-
-    @Test
-    void scanLeavesWhatIsReadOftenAlone() {
-        SlabCache cache = open(builder().dataPages(32));
-        for (int round = 0; round < 3; round++) {
-            for (int i = 0; i < 300; i++) {
-                if (cache.get(Cargo.key(i)) == null) {
-                    cache.put(Cargo.key(i), new byte[1_000]);
-                }
-            }
-        }
-        for (int i = 10_000; i < 30_000; i++) {
-            cache.put(Cargo.key(i), new byte[1_000]);
-        }
-        int left = 0;
-        for (int i = 0; i < 300; i++) {
-            left += cache.get(Cargo.key(i)) == null ? 0 : 1;
-        }
-        assertThat(left).isGreaterThan(270);
     }
 }

@@ -1,11 +1,15 @@
 package io.holdfast.bench.slab;
 
-import java.nio.ByteBuffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /** One cache under measurement, as small as all of them can be made to look. */
 interface CachePeer extends AutoCloseable {
+
+    VarHandle BIG_ENDIAN = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
     byte @Nullable [] get(long key);
 
@@ -30,7 +34,9 @@ interface CachePeer extends AutoCloseable {
     void close();
 
     static byte[] keyBytes(long key) {
-        return ByteBuffer.allocate(Long.BYTES).putLong(key).array();
+        byte[] bytes = new byte[Long.BYTES];
+        BIG_ENDIAN.set(bytes, 0, key);
+        return bytes;
     }
 
     /** All contenders, by name. */

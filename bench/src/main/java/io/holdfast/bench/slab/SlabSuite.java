@@ -11,11 +11,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -55,11 +55,11 @@ public final class SlabSuite implements Suite {
 
     @Override
     public void measure(Run run) throws Exception {
+        List<Trace> traces = HitRatios.given(run);
         Path folder = Files.createTempDirectory(sharedMemory(), "holdfast-bench-");
         try {
             speeds(run, folder);
-            shift(run, folder);
-            traces(run, folder);
+            HitRatios.measure(run, folder, traces);
         } finally {
             delete(folder);
         }
@@ -107,9 +107,9 @@ public final class SlabSuite implements Suite {
     private static void speeds(Run run, Path folder) {
         long bytes = SlabCache.mebibytes(run.size(256, 32));
         int keys = run.size(1_000_000, 125_000);
-        int requests = run.size(3_000_000, 300_000);
-        int operations = run.size(400_000, 100_000);
-        int rounds = run.size(7, 2);
+        int requests = run.size(2_000_000, 200_000);
+        int operations = run.size(200_000, 60_000);
+        int rounds = run.size(11, 3);
         Map<CachePeer.Kind, Peer> peers = new EnumMap<>(CachePeer.Kind.class);
         Map<String, List<Double>> figures = new java.util.LinkedHashMap<>();
         try {
@@ -129,13 +129,16 @@ public final class SlabSuite implements Suite {
             }
             Peer second = start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 8);
             second.number("fill " + operations);
+            List<Peer> turns = new ArrayList<>(peers.values());
             for (int round = 0; round <= rounds; round++) {
                 run.note("round " + round + " of " + rounds);
-                for (Peer peer : peers.values()) {
-                    for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+                // What is compared is measured within the same second or two, and another contender begins each time.
+                for (String what : List.of("get 1", "get 2", "put 1", "put 2")) {
+                    for (Peer peer : turns) {
                         double rate = peer.number(what + " " + operations);
                         note(figures, round, peer.kind + " " + what, rate);
                     }
+                    Collections.rotate(turns, 1);
                 }
                 Peer first = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
                 first.jvm.send("get 1 " + operations);
@@ -284,56 +287,5 @@ public final class SlabSuite implements Suite {
                         Direction.HIGHER,
                         "true".equals(named.get("clean")) ? 1 : 0)
                 .goal(1));
-    }
-
-    /** 8 MiB of 300-byte values, then 60,000 requests for 4,000 keys of 1,500 bytes. */
-    private static void shift(Run run, Path folder) {
-        run.note("shift of sizes");
-        try (CachePeer cache = new HoldfastPeer(folder.resolve("shift"), SlabCache.mebibytes(8))) {
-            for (int i = 0; i < 40_000; i++) {
-                cache.put(1_000_000 + i, new byte[300]);
-            }
-            SplittableRandom random = new SplittableRandom(5);
-            int hits = 0;
-            int requests = 60_000;
-            for (int i = 0; i < requests; i++) {
-                int key = random.nextInt(4_000);
-                if (cache.get(key) != null) {
-                    hits++;
-                } else {
-                    cache.put(key, new byte[1_500]);
-                }
-            }
-            run.row(Row.reported("hit ratio after sizes shift", "part", Direction.HIGHER, (double) hits / requests)
-                    .goal(0.93));
-        }
-    }
-
-    private static void traces(Run run, Path folder) throws IOException {
-        List<Trace> traces = new ArrayList<>();
-        for (Path file : run.traces()) {
-            traces.add(Trace.read(file));
-        }
-        if (traces.isEmpty()) {
-            traces.add(Trace.synthetic(run.size(600_000, 120_000)));
-        }
-        for (Trace trace : traces) {
-            for (int mebibytes : new int[] {16, 64}) {
-                run.note("trace " + trace.name() + " at " + mebibytes + " MiB");
-                long bytes = SlabCache.mebibytes(mebibytes);
-                String name = "hit ratio, " + trace.name() + " at " + mebibytes + " MiB";
-                double own;
-                try (CachePeer cache = new HoldfastPeer(folder.resolve(trace.name() + mebibytes), bytes)) {
-                    own = trace.replay(cache);
-                }
-                double caffeine;
-                try (CachePeer cache = new CaffeinePeer(bytes)) {
-                    caffeine = trace.replay(cache);
-                }
-                run.row(Row.compared(name, "part", Direction.HIGHER, own, trace.byteLru(bytes), "byte-LRU ideal")
-                        .goal(1));
-                run.row(Row.compared(name, "part", Direction.HIGHER, own, caffeine, "caffeine"));
-            }
-        }
     }
 }

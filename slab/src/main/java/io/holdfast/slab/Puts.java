@@ -1,0 +1,243 @@
+package io.holdfast.slab;
+
+import static io.holdfast.slab.SlabLayout.C_VERSION;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Time;
+import io.holdfast.slab.PutResult.Outcome;
+
+/**
+ * Storing a value: where it is, if it fits there; else in a chunk that was free or whose value was evicted. What needs no
+ * lock, hash and checksum, comes before it.
+ */
+final class Puts {
+
+    private final Memory memory;
+    private final SlabLayout layout;
+    private final Mutations mutations;
+    private final CriticalSection section;
+    private final Reads reads;
+    private final Recency recency;
+    private final Eviction eviction;
+    private final Loads loads;
+    private final Processes processes;
+    private final Time time;
+    private final Probe probe;
+    private final ReadAhead ahead;
+
+    Puts(
+            Mutations mutations,
+            CriticalSection section,
+            Reads reads,
+            Recency recency,
+            Eviction eviction,
+            Loads loads,
+            Processes processes,
+            Time time) {
+        this.memory = mutations.memory;
+        this.layout = mutations.layout;
+        this.mutations = mutations;
+        this.section = section;
+        this.reads = reads;
+        this.recency = recency;
+        this.eviction = eviction;
+        this.loads = loads;
+        this.processes = processes;
+        this.time = time;
+        this.probe = mutations.probe;
+        this.ahead = new ReadAhead(mutations);
+    }
+
+    /**
+     * @param expected the version that must be under the key, 0 for none, {@link SlabStore#ANY}
+     * @param load token of the load that brought the value; it is stored only if nothing voided the load
+     */
+    PutResult put(int namespace, byte[] key, byte[] value, long ttlNanos, boolean mayEvict, long expected, long load) {
+        long flags = ttlNanos == 0 ? 0 : Items.FLAG_TTL;
+        long shape = Items.shape(value.length, key.length, namespace, flags);
+        long bytes = checkSize(key, Items.bytes(shape));
+        long hash = mutations.items.hash(namespace, key);
+        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
+        long head = ahead.sendFor(hash, victim);
+        int content = Items.content(value);
+        ahead.sendForMore(head, victim);
+        if (!section.enter()) {
+            return new PutResult(Outcome.BUSY, 0, 0);
+        }
+        PutResult result;
+        try {
+            if (load != 0 && !loads.end(hash, load)) {
+                return new PutResult(Outcome.CONFLICT, 0, 0);
+            }
+            result = putLocked(hash, shape, bytes, content, key, value, ttlNanos, mayEvict, expected);
+            probe.at(Probe.Point.DONE);
+        } catch (Throwable t) {
+            throw section.failed(t);
+        } finally {
+            section.leave();
+        }
+        if (result.outcome() == Outcome.NO_ROOM && mayEvict) {
+            throw new HoldfastException(
+                    Category.FULL,
+                    "no memory for a value of " + bytes + " bytes with its key and header",
+                    "make the cache larger, or let it evict",
+                    null);
+        }
+        return result;
+    }
+
+    private long checkSize(byte[] key, long bytes) {
+        if (key.length > SlabLayout.KEY_MOST) {
+            throw HoldfastException.misuse(
+                    "a key of " + key.length + " bytes; allowed: 0 to " + SlabLayout.KEY_MOST, "use a shorter key");
+        }
+        long most = (long) layout.pages << layout.pageShift;
+        if (bytes > most) {
+            throw HoldfastException.misuse(
+                    "a value of " + bytes + " bytes with its key and header; this cache holds " + most,
+                    "make the cache larger, or keep the value elsewhere");
+        }
+        return bytes;
+    }
+
+    private PutResult putLocked(
+            long hash,
+            long givenShape,
+            long bytes,
+            int content,
+            byte[] key,
+            byte[] value,
+            long ttlNanos,
+            boolean mayEvict,
+            long expected) {
+        recency.apply();
+        int namespace = Items.namespace(givenShape);
+        long found = mutations.index.find(hash, namespace, key);
+        long current = found != 0 && !reads.isGone(found) ? mutations.items.version(found) : 0;
+        if (expected != SlabStore.ANY && current != expected) {
+            return new PutResult(Outcome.CONFLICT, current, 0);
+        }
+        loads.voidKey(hash);
+        long line = mutations.index.lineAt(hash);
+        long head = Index.headAt(line, hash);
+        int slot = layout.sizes.slotFor(bytes);
+        boolean main = found == 0 ? eviction.startsInMain(hash, slot) : Items.isMain(mutations.items.shape(found));
+        int frequency = recency instanceof Recency.Marks marks ? marks.frequencyWith(head, found != 0) : 0;
+        boolean inPlace = found != 0 && fitsInPlace(found, slot, bytes);
+        if (inPlace
+                && layout.preset == Preset.ADAPTIVE
+                && Items.hasDeadline(givenShape) == Items.hasDeadline(mutations.items.shape(found))) {
+            recency.stored(head, bytes, frequency);
+            long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
+            return rewrite(hash, found, shape, content, key, value, ttlNanos, slot);
+        }
+        long offset = inPlace ? found : reserve(slot, bytes, found, mayEvict);
+        if (offset == 0) {
+            mutations.takeEvicted();
+            return new PutResult(Outcome.NO_ROOM, current, 0);
+        }
+        // The value being replaced may have been moved, or was the last that could make room.
+        long old = found == 0 || inPlace ? 0 : mutations.index.find(hash, namespace, key);
+        mutations.index.shut(line);
+        if (inPlace) {
+            mutations.unlink(found, false);
+            probe.at(Probe.Point.PUT_UNLINKED);
+        }
+        long version = memory.word(C_VERSION) + 1;
+        memory.word(C_VERSION, version);
+        long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
+        int checksum = write(hash, offset, shape, version, content, key, value, ttlNanos);
+        recency.stored(head, bytes, frequency);
+        probe.at(Probe.Point.VALUE_WRITTEN);
+        if (old != 0) {
+            mutations.unlink(old, true);
+            probe.at(Probe.Point.PUT_UNLINKED);
+        }
+        mutations.link(offset, hash, shape, checksum);
+        mutations.index.open(line);
+        probe.at(Probe.Point.PUT_LINKED);
+        if (old != 0) {
+            mutations.pages.freeReserved(true);
+        }
+        return counted(slot, version);
+    }
+
+    /**
+     * Replaces a value where it is, in chain and queue. Only its bytes after the header are written before the last
+     * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
+     */
+    private PutResult rewrite(
+            long hash, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+        long line = mutations.index.lineAt(hash);
+        mutations.index.shut(line);
+        mutations.rewriting(offset);
+        probe.at(Probe.Point.REWRITING);
+        long version = memory.word(C_VERSION) + 1;
+        memory.word(C_VERSION, version);
+        int checksum = writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
+        probe.at(Probe.Point.VALUE_WRITTEN);
+        mutations.rewritten(hash, offset, version, shape, checksum);
+        mutations.index.open(line);
+        probe.at(Probe.Point.PUT_LINKED);
+        return counted(slot, version);
+    }
+
+    private PutResult counted(int slot, long version) {
+        int evicted = mutations.takeEvicted();
+        Counter.STORED.add(memory, 1);
+        Counter.EVICTED.add(memory, evicted);
+        Counter.MOST_EVICTED_BY_A_PUT.raise(memory, evicted);
+        mutations.slots.count(slot, Slots.Tally.STORED);
+        processes.stored();
+        return new PutResult(Outcome.STORED, version, evicted);
+    }
+
+    /** A value stays in its chunk if the new one belongs there; in SEED also if it is smaller. */
+    private boolean fitsInPlace(long found, int slot, long bytes) {
+        long state = mutations.pages.state(layout.pageOf(found));
+        if (Pages.kind(state) == Pages.RUN) {
+            return layout.sizes.isRun(slot) && layout.sizes.pagesFor(bytes) == Pages.length(state);
+        }
+        return Pages.slot(state) == slot
+                || (layout.preset == Preset.SEED && bytes <= layout.sizes.chunkBytes(Pages.slot(state)));
+    }
+
+    private long reserve(int slot, long bytes, long found, boolean mayEvict) {
+        if (!mayEvict) {
+            return mutations.reserveFree(slot, bytes);
+        }
+        long offset = eviction.reserve(slot, bytes, found);
+        if (offset == 0 && found != 0 && !(layout.preset == Preset.SEED && layout.policy == Policy.NONE)) {
+            // All others are gone: what is replaced makes room for what replaces it. The whole zone is free then.
+            mutations.unlink(found, true);
+            mutations.pages.freeReserved(true);
+            offset = eviction.reserve(slot, bytes, 0);
+        }
+        return offset;
+    }
+
+    /** Writes everything but the chain word, which {@link Mutations#link} writes; returns the checksum for it. */
+    private int write(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+        memory.word(offset + 16, version);
+        memory.word(Items.shapeAt(offset), shape);
+        return writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
+    }
+
+    private int writeBody(
+            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+        long monotonic = 0;
+        long wall = 0;
+        if (ttlNanos != 0) {
+            monotonic = time.nanoTime() + ttlNanos;
+            wall = time.millis() + Math.ceilDiv(ttlNanos, 1_000_000L);
+            memory.word(offset + Items.HEADER, monotonic);
+            memory.word(offset + Items.HEADER + 8, wall);
+        }
+        long at = offset + Items.keyAt(shape);
+        memory.write(at, key, 0, key.length);
+        memory.write(at + key.length, value, 0, value.length);
+        return Items.seal(content, hash, version, shape, monotonic, wall);
+    }
+}

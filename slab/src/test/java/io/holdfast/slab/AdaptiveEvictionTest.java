@@ -1,0 +1,74 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.Time;
+import org.junit.jupiter.api.Test;
+
+/** Which values go when room is needed, under preset ADAPTIVE. */
+class AdaptiveEvictionTest extends OpenCaches {
+
+    @Test
+    void sizesThatShiftDoNotCalcifyTheCache() {
+        SlabCache cache =
+                open(SlabCache.builder(directory.resolve("shift")).size(8 << 20).time(Time.system()));
+        assertThat(shift(cache)).isGreaterThanOrEqualTo(0.93);
+    }
+
+    @Test
+    void sizesThatShiftCalcifyTheOriginal() {
+        SlabCache cache = open(SlabCache.builder(directory.resolve("shift"))
+                .preset(Preset.SEED)
+                .size(8 << 20));
+        assertThat(shift(cache)).isLessThan(0.05);
+    }
+
+    private static double shift(SlabCache cache) {
+        for (int i = 0; i < 40_000; i++) {
+            cache.put(Cargo.key(1_000_000 + i), new byte[300]);
+        }
+        java.util.Random random = new java.util.Random(3);
+        int hits = 0;
+        for (int i = 0; i < 60_000; i++) {
+            byte[] key = Cargo.key(random.nextInt(4_000));
+            if (cache.get(key) != null) {
+                hits++;
+            } else {
+                cache.put(key, new byte[1_500]);
+            }
+        }
+        return hits / 60_000.0;
+    }
+
+    @Test
+    void putNeverEvictsMoreThanAPageOfValues() {
+        SlabCache cache = open(builder().dataPages(16));
+        java.util.Random random = new java.util.Random(9);
+        for (int i = 0; i < 20_000; i++) {
+            int largest = i % 5_000 < 2_500 ? 60 : 6_000;
+            PutResult result = cache.put(Cargo.key(random.nextInt(30_000)), new byte[random.nextInt(largest)]);
+            assertThat(result.evicted()).isLessThanOrEqualTo((64 << 10) / 64);
+        }
+        assertThat(cache.stats().mostEvictedByAPut()).isPositive();
+    }
+
+    @Test
+    void scanLeavesWhatIsReadOftenAlone() {
+        SlabCache cache = open(builder().dataPages(32));
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 300; i++) {
+                if (cache.get(Cargo.key(i)) == null) {
+                    cache.put(Cargo.key(i), new byte[1_000]);
+                }
+            }
+        }
+        for (int i = 10_000; i < 30_000; i++) {
+            cache.put(Cargo.key(i), new byte[1_000]);
+        }
+        int left = 0;
+        for (int i = 0; i < 300; i++) {
+            left += cache.get(Cargo.key(i)) == null ? 0 : 1;
+        }
+        assertThat(left).isGreaterThan(270);
+    }
+}
