@@ -44,7 +44,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <h2>The life of a cycle here</h2>
  *
- * <pre>
+ * <pre>{@code
  *   examine(manifest, filter)     check the manifest; walk all pieces, count, change nothing; store filter and verdict
  *        |
  *        v
@@ -59,7 +59,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *        |
  *        v
  *   empty(permit)                 the only place where bytes of a piece are deleted by a cycle
- * </pre>
+ * }</pre>
  *
  * <h2>How it stays true</h2>
  *
