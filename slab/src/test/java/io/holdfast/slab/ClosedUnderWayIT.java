@@ -8,9 +8,10 @@ import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,14 +42,14 @@ class ClosedUnderWayIT {
     static final class Child {
 
         private final AtomicLong calls = new AtomicLong();
-        private final AtomicReference<Throwable> wrong = new AtomicReference<>();
+        private final Queue<Throwable> wrong = new ConcurrentLinkedQueue<>();
 
         public static void main(String[] arguments) throws Exception {
             Child child = new Child();
             for (int life = 0; life < Integer.parseInt(arguments[1]); life++) {
                 child.live(Path.of(arguments[0]));
             }
-            boolean well = child.wrong.get() == null && child.calls.get() > 1_000;
+            boolean well = child.wrong.isEmpty() && child.calls.get() > 1_000;
             if (!well) {
                 System.err.println(child.calls + " calls; wrong: " + child.wrong);
             }
@@ -85,10 +86,10 @@ class ClosedUnderWayIT {
                 }
             } catch (HoldfastException e) {
                 if (!String.valueOf(e.getMessage()).contains("closed")) {
-                    wrong.compareAndSet(null, e);
+                    wrong.add(e);
                 }
             } catch (Throwable t) {
-                wrong.compareAndSet(null, t);
+                wrong.add(t);
             } finally {
                 began.countDown();
             }
