@@ -15,7 +15,7 @@ public final class RegisterDuty implements Duty {
     private final String worker;
     private final long incarnation;
     private final Consumer<String> changes;
-    private String said = "";
+    private String state = "";
 
     /** @param changes told in a line whenever the worker becomes registered or cannot be */
     public RegisterDuty(Peers peers, String manager, String worker, long incarnation, Consumer<String> changes) {
@@ -35,17 +35,18 @@ public final class RegisterDuty implements Duty {
     public Step step() {
         try {
             Duration lease = peers.register(manager, worker, incarnation);
-            say("registered with the manager at " + manager);
+            say("registered", "registered with the manager at " + manager);
             return Step.restFor(1, lease.dividedBy(3));
         } catch (HoldfastException e) {
-            say("" + e.getMessage());
+            say(e.category().name(), "" + e.getMessage());
             return Step.restFor(0, RETRY_AFTER);
         }
     }
 
-    private void say(String line) {
-        if (!line.equals(said)) {
-            said = line;
+    /** The words of a failure differ from one attempt to the next; what it is does not. */
+    private void say(String now, String line) {
+        if (!now.equals(state)) {
+            state = now;
             changes.accept(line);
         }
     }
