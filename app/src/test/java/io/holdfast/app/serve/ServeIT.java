@@ -233,7 +233,9 @@ class ServeIT {
     private void awaitFailure(Daemon daemon, String part, String words) {
         await().atMost(PATIENCE).until(() -> {
             var failure = part(daemon, part).get("failure");
-            return failure != null && failure.getAsString().contains(words);
+            return failure != null
+                    && !failure.isJsonNull()
+                    && failure.getAsString().contains(words);
         });
     }
 
