@@ -3,11 +3,10 @@ package io.holdfast.bench.graph;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
 
 /**
  * What a call cannot go below where it runs: plain HSET and HDEL of a batch of values, while a hash grows to so many and
@@ -31,14 +30,15 @@ final class PlainHash {
         SplittableRandom random = new SplittableRandom(7);
         List<byte[]> ids = new ArrayList<>();
         while (ids.size() < values) {
-            Map<byte[], byte[]> batch = new HashMap<>();
+            List<byte[]> batch = new ArrayList<>(List.of(HASH));
             for (int i = 0; i < BATCH; i++) {
                 byte[] id = new byte[16];
                 random.nextBytes(id);
                 ids.add(id);
-                batch.put(id, new byte[bytes]);
+                batch.add(id);
+                batch.add(new byte[bytes]);
             }
-            calls.watch(() -> redis.hset(HASH, batch));
+            calls.watch(() -> redis.sendCommand(Protocol.Command.HSET, batch.toArray(byte[][]::new)));
         }
         double setting = calls.longestMillis();
         calls.reset();
