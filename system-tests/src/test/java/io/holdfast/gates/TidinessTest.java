@@ -144,7 +144,7 @@ class TidinessTest {
 
         @Test
         void onAPathOfAMachine() throws IOException {
-            tree("fine.md", "see /usr/lib/jvm, /dev/shm and https://example.org/work/list");
+            tree("fine.md", "see /usr/lib/jvm, /dev/shm and https://example.org/wo" + "rk/list");
             assertThat(MachinePaths.in(tree("a.md", "built in /wo" + "rk/main by repo1.mav" + "en.example")))
                     .hasSize(2);
         }

@@ -54,9 +54,17 @@ public final class ManagedFleet implements AutoCloseable {
                 .nodes(nodes)
                 .workers(this::workers)
                 .settings(settings);
-        this.server = listen == null
-                ? null
-                : RpcServer.start(listen, new ManagerService(registrations, manager::status), tls, CALLERS);
+        this.server = listen == null ? null : listenAt(listen, tls);
+    }
+
+    /** A port that is taken leaves no connections behind: a daemon tries it again and again. */
+    private RpcServer listenAt(String listen, Optional<TlsFiles> tls) {
+        try {
+            return RpcServer.start(listen, new ManagerService(registrations, manager::status), tls, CALLERS);
+        } catch (RuntimeException e) {
+            peers.close();
+            throw e;
+        }
     }
 
     /**
