@@ -8,6 +8,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify and mark
  *   values      id -> bytes                           large values: id + chunk number -> bytes
+ *   incoming    what values is called between the two runs of put.lua; at no other time
  *   counts      id -> holds and state                 no entry: small, childless, held once
  *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
  *   roots       name -> version;operation;id
@@ -45,9 +47,9 @@ final class GraphScripts {
             "status layout width addressing incarnation now");
     static final Script PUT = script(
             "put.lua",
-            "meta values counts edges leases lease-info held changed",
+            "incoming values meta counts edges leases lease-info held changed",
             "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
-                    + " back-tops fresh pairs…",
+                    + " back-tops fresh beside lists…",
             "status detail");
     static final Script BUILD = script(
             "build.lua",
@@ -115,13 +117,13 @@ final class GraphScripts {
     record Answer(String status, byte[] detail) {}
 
     Answer put(GraphLease lease, long sequence, PutRequest request) {
-        List<byte[]> arguments = new ArrayList<>(request.pairs().size() + 14);
+        List<byte[]> arguments = new ArrayList<>(request.lists().size() + 15);
         arguments.add(lease.id());
         arguments.add(ascii(lease.born()));
         arguments.add(number(sequence));
         arguments.addAll(request.head());
-        arguments.addAll(request.pairs());
-        Reply reply = call(PUT, arguments);
+        arguments.addAll(request.lists());
+        Reply reply = checked(link.call(new Call(PUT, keysOf(PUT), arguments, request.values())));
         return new Answer(reply.text(0), reply.bytes(1));
     }
 
@@ -252,9 +254,15 @@ final class GraphScripts {
     }
 
     Reply call(Script script, List<byte[]> arguments) {
-        List<byte[]> scriptKeys = keys.computeIfAbsent(
+        return checked(link.call(script, keysOf(script), arguments));
+    }
+
+    private List<byte[]> keysOf(Script script) {
+        return keys.computeIfAbsent(
                 script, it -> it.keys().stream().map(keyspace::key).toList());
-        Reply reply = link.call(script, scriptKeys, arguments);
+    }
+
+    private Reply checked(Reply reply) {
         if (reply.size() == 1 && reply.text(0).equals("NOGRAPH")) {
             throw new HoldfastException(
                     Category.GONE,

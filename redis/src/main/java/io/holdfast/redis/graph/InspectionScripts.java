@@ -30,7 +30,7 @@ final class InspectionScripts {
             "status");
     static final Script DESTROY = script(
             "destroy.lua",
-            "meta values counts edges roots leases lease-info held doomed changed ledger",
+            "meta values incoming counts edges roots leases lease-info held doomed changed ledger",
             "incarnation by space capacity",
             "status values roots");
 

@@ -16,12 +16,14 @@ import java.util.stream.Collectors;
  * A batch of values as put.lua takes it. The client counts what it can: a value of the batch is held by the values of
  * the batch that name it, and by the writer if none does. Only children outside the batch are for the server to check.
  *
- * @param head the arguments between the sequence and the pairs
- * @param pairs id and bytes of the new values, then id and packed children of those that have some
+ * @param head the arguments between the sequence and the lists
+ * @param values id and bytes of the new values
+ * @param lists id and packed children of those that have some
  * @param tops values of the batch that the writer holds afterwards
  * @param handed values that the writer held and does not hold afterwards
  */
-record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, List<ValueId> handed) {
+record PutRequest(
+        List<byte[]> head, List<byte[]> values, List<byte[]> lists, List<ValueId> tops, List<ValueId> handed) {
 
     /**
      * @param batch in the order of putting, so that children come before their parents
@@ -40,6 +42,7 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
         Map<ValueId, Integer> back = new LinkedHashMap<>();
         List<ValueId> tops = new ArrayList<>();
         List<ValueId> backTops = new ArrayList<>();
+        List<ValueId> fresh = new ArrayList<>(batch.size());
         List<byte[]> values = new ArrayList<>(2 * batch.size());
         List<byte[]> lists = new ArrayList<>();
         batch.forEach((id, value) -> {
@@ -61,6 +64,7 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
             if (holds != 1 || !value.isSmall()) {
                 shared.put(id, holds);
             }
+            fresh.add(id);
             values.add(id.raw());
             values.add(value.bytes());
             if (!value.children().isEmpty()) {
@@ -68,8 +72,8 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
                 lists.add(pack(value.children()));
             }
         });
-        int fresh = values.size() / 2;
-        values.addAll(lists);
+        // Only an id that is made from content can be known to the server already.
+        boolean lookUp = fresh.stream().anyMatch(id -> id.width() == ValueId.CONTENT);
         Counted entries = Counted.of(shared);
         Counted raised = Counted.of(adopted);
         List<byte[]> head = List.of(
@@ -83,10 +87,11 @@ record PutRequest(List<byte[]> head, List<byte[]> pairs, List<ValueId> tops, Lis
                 pack(back.keySet()),
                 words(back.values()),
                 pack(backTops),
-                GraphScripts.number(fresh));
+                pack(lookUp ? fresh : List.of()),
+                GraphScripts.number(fresh.isEmpty() ? 0 : 1));
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
-        return new PutRequest(head, values, allTops, handed);
+        return new PutRequest(head, values, lists, allTops, handed);
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.AbstractPipeline;
@@ -18,6 +19,7 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
@@ -31,6 +33,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
+import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
  * The one way to Redis. Everything that Holdfast asks of a server goes through here.
@@ -50,10 +53,25 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  */
 public final class RedisLink implements AutoCloseable {
 
-    /** One call of a script, for {@link #callAll}. */
-    public record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {
+    /**
+     * One call of a script, and what is written beside it.
+     *
+     * <p>What passes through a script is copied into Lua and out again, which takes the server longer than everything
+     * else that is done with it. So a call may have fields of a hash beside it; then it is a transaction: the script, a
+     * plain HSET of its first key, and the script again with its first two keys and no arguments. The HSET happens
+     * whatever the script answers: what becomes of it is for the two runs to decide. Both run or none does, as they are
+     * one script.
+     *
+     * @param beside field, value, field, value …; empty: a plain call
+     */
+    public record Call(Script script, List<byte[]> keys, List<byte[]> arguments, List<byte[]> beside) {
+
         public Call {
             script.check(keys.size(), arguments.size());
+        }
+
+        public Call(Script script, List<byte[]> keys, List<byte[]> arguments) {
+            this(script, keys, arguments, List.of());
         }
     }
 
@@ -221,25 +239,73 @@ public final class RedisLink implements AutoCloseable {
             } catch (JedisNoScriptException e) {
                 load(call);
                 return send(call);
+            } catch (JedisConnectionException | JedisRedirectionException e) {
+                if (call.beside().isEmpty() || !(client instanceof RedisClusterClient)) {
+                    throw e;
+                }
+                // A transaction goes to the server that had the slot, and does not look for another: a plain command
+                // does.
+                client.executeCommand(new CommandArguments(Protocol.Command.HLEN)
+                        .key(call.keys().getFirst()));
+                return send(call);
             }
         });
     }
 
     private Reply send(Call call) {
-        if (replicas == null) {
+        if (replicas == null && call.beside().isEmpty()) {
             return new Reply(client.executeCommand(evalsha(call)));
         }
-        try (AbstractPipeline pipeline = client.pipelined()) {
-            Response<Object> reply = pipeline.sendCommand(evalsha(call));
-            Response<Object> acknowledged = pipeline.sendCommand(replicas.command());
+        try (AbstractPipeline pipeline = pipelineTo(call.keys().getFirst())) {
+            Supplier<Reply> reply = queue(call, pipeline);
+            Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
-            Reply answer = new Reply(reply.get());
-            HoldfastException missing = replicas.missing(acknowledged.get());
+            Reply answer = reply.get();
+            HoldfastException missing =
+                    replicas == null || acknowledged == null ? null : replicas.missing(acknowledged.get());
             if (missing != null) {
                 throw missing;
             }
             return answer;
         }
+    }
+
+    /** A pipeline to the server that has the key. */
+    private AbstractPipeline pipelineTo(byte[] key) {
+        return client instanceof RedisClusterClient cluster
+                ? new Pipeline(cluster.getConnectionFromSlot(JedisClusterCRC16.getSlot(key)), true)
+                : client.pipelined();
+    }
+
+    /** Puts a call into a pipeline; the answer can be asked for when the pipeline is through. */
+    private static Supplier<Reply> queue(Call call, AbstractPipeline pipeline) {
+        if (call.beside().isEmpty()) {
+            Response<Object> reply = pipeline.sendCommand(evalsha(call));
+            return () -> new Reply(reply.get());
+        }
+        List<Response<Object>> queued = List.of(
+                pipeline.sendCommand(Protocol.Command.MULTI, new byte[0][]),
+                pipeline.sendCommand(evalsha(call)),
+                pipeline.sendCommand(hset(call)),
+                pipeline.sendCommand(evalsha(call.script(), call.keys().subList(0, 2), List.of())));
+        Response<Object> done = pipeline.sendCommand(Protocol.Command.EXEC, new byte[0][]);
+        return () -> {
+            queued.forEach(Response::get); // what was not even queued says why
+            List<?> replies = (List<?>) done.get();
+            for (Object reply : replies) {
+                if (reply instanceof JedisException failure) {
+                    throw failure;
+                }
+            }
+            return new Reply(replies.getFirst());
+        };
+    }
+
+    private static CommandArguments hset(Call call) {
+        CommandArguments all =
+                new CommandArguments(Protocol.Command.HSET).key(call.keys().getFirst());
+        call.beside().forEach(all::add);
+        return all;
     }
 
     /**
@@ -269,7 +335,7 @@ public final class RedisLink implements AutoCloseable {
     /** A reply, or why there is none; exactly one of them. */
     public record Outcome(@Nullable Reply reply, @Nullable HoldfastException failure) {
 
-        static Outcome of(java.util.function.Supplier<Reply> call) {
+        static Outcome of(Supplier<Reply> call) {
             try {
                 return new Outcome(call.get(), null);
             } catch (HoldfastException e) {
@@ -286,11 +352,11 @@ public final class RedisLink implements AutoCloseable {
     }
 
     private List<Outcome> pipeline(List<Call> calls) {
-        List<Response<Object>> responses = new ArrayList<>(calls.size());
+        List<Supplier<Reply>> replies = new ArrayList<>(calls.size());
         HoldfastException missing;
         try (AbstractPipeline pipeline = client.pipelined()) {
             for (Call call : calls) {
-                responses.add(pipeline.sendCommand(evalsha(call)));
+                replies.add(queue(call, pipeline));
             }
             Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
@@ -304,9 +370,8 @@ public final class RedisLink implements AutoCloseable {
                     .collect(Collectors.toCollection(ArrayList::new));
         }
         List<Outcome> outcomes = new ArrayList<>(calls.size());
-        for (int i = 0; i < responses.size(); i++) {
-            Response<Object> response = responses.get(i);
-            Outcome outcome = Outcome.of(() -> tell("a call of a batch", () -> new Reply(response.get())));
+        for (Supplier<Reply> reply : replies) {
+            Outcome outcome = Outcome.of(() -> tell("a call of a batch", reply::get));
             outcomes.add(outcome.failure() == null && missing != null ? new Outcome(null, missing) : outcome);
         }
         return outcomes;
@@ -369,15 +434,14 @@ public final class RedisLink implements AutoCloseable {
     }
 
     private static CommandArguments evalsha(Call call) {
-        CommandArguments all = new CommandArguments(Protocol.Command.EVALSHA)
-                .add(call.script().sha())
-                .add(call.keys().size());
-        for (byte[] key : call.keys()) {
-            all.key(key);
-        }
-        for (byte[] argument : call.arguments()) {
-            all.add(argument);
-        }
+        return evalsha(call.script(), call.keys(), call.arguments());
+    }
+
+    private static CommandArguments evalsha(Script script, List<byte[]> keys, List<byte[]> arguments) {
+        CommandArguments all =
+                new CommandArguments(Protocol.Command.EVALSHA).add(script.sha()).add(keys.size());
+        keys.forEach(all::key);
+        arguments.forEach(all::add);
         return all;
     }
 

@@ -15,23 +15,23 @@ end
 local function raise(ids, more)
   local states = redis.call('HMGET', counts, unpack(ids))
   local set, plain, raised = {}, {}, {}
-  local several = #more
+  local several, at = #more, 1
   for i = 1, #ids do
-    local state = states[i]
-    local next_state = raised[state]
-    if not next_state or i <= several then
+    local id, state = ids[i], states[i]
+    local next_state = i > several and raised[state]
+    if not next_state then
       local n, shape = 1, ''
       if state then
         n, shape = holds(state)
-        if not n or n == 0 then return nil, shape, ids[i] end
-      else
-        plain[#plain + 1] = ids[i]
+        if not n or n == 0 then return nil, shape, id end
       end
       next_state = digits(n + (more[i] or 1)) .. shape
-      if state and i > several then raised[state] = next_state end
+      if i > several then raised[state] = next_state end
     end
-    set[2 * i - 1] = ids[i]
-    set[2 * i] = next_state
+    if not state then plain[#plain + 1] = id end
+    set[at] = id
+    set[at + 1] = next_state
+    at = at + 2
   end
   local absent = #plain > 0 and first_absent(plain)
   if absent then return nil, '', absent end

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Ends one life of a graph. Every part is unlinked, which takes the same short time whatever its size: the server frees
 -- the memory beside its work. Only the ledger stays. Names the life it means, so that a late repeat cannot end another.
--- KEYS  meta values counts edges roots leases lease-info held doomed changed ledger
+-- KEYS  meta values incoming counts edges roots leases lease-info held doomed changed ledger
 -- ARGV  incarnation by space capacity
 -- REPLY status values roots
-local meta, values, counts, edges, roots, leases, info, held, doomed, changed, ledger = unpack(KEYS)
+local meta, values, incoming, counts, edges, roots, leases, info, held, doomed, changed, ledger = unpack(KEYS)
 --@include shard.lua
 
 local incarnation, by, space, capacity = unpack(ARGV)
@@ -12,7 +12,7 @@ if redis.call('HGET', meta, 'incarnation') ~= incarnation then return {'NOGRAPH'
 local names, packed = redis.call('HSCAN', roots, '0', 'COUNT', 256)[2], {}
 for i = 1, math.min(#names, 1024), 2 do packed[#packed + 1] = #names[i] .. ':' .. names[i] end
 local values_gone, roots_gone = redis.call('HLEN', values), redis.call('HLEN', roots)
-redis.call('UNLINK', unpack(KEYS, 1, 10))
+redis.call('UNLINK', unpack(KEYS, 1, 11))
 if #packed > 0 then
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'DESTROYED',
     'e', 'the graph was destroyed', 'b', by, 'i', table.concat(packed))

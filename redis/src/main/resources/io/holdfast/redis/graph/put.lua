@@ -1,7 +1,6 @@
 #!lua
 -- Puts a batch of new values, all or none. What the client can count it has counted: the holds that values of the
 -- batch have on each other. Left to the server: whether the children that are not in the batch are alive.
---   fresh    how many of the batch's values are new
 --   shared   new values that need an entry in counts, as packed ids, with the entries in shared-counts
 --   adopted  children outside the batch that get holds, as packed ids, with how many in adopted-counts
 --            of both, those that are held more than once come first, and only theirs are written as numbers
@@ -9,11 +8,26 @@
 --   tops     new values that no value of the batch holds: the writer holds them, packed
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
 --            they get in back-counts; the writer holds those in back-tops
--- KEYS  meta values counts edges leases lease-info held changed
+--   fresh    in a content-addressed graph: the new values, packed
+--   beside   whether there are new values
+-- The bytes of the new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
+-- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
+-- for the moment, as its last deed; the second run, which has the first two keys alone, finds the mark and gives the
+-- name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that nobody
+-- reads: the second run, or the next put, throws it away.
+-- KEYS  incoming values meta counts edges leases lease-info held changed
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
--- ARGV  pairs…
+-- ARGV  beside lists…
 -- REPLY status detail
-local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
+local incoming, values, meta, counts, edges, leases, info, held, changed = unpack(KEYS)
+if #ARGV == 0 then
+  if redis.call('HDEL', incoming, '') == 1 then
+    redis.call('RENAME', incoming, values)
+  else
+    redis.call('UNLINK', incoming)
+  end
+  return {'OK', ''}
+end
 --@include shard.lua
 --@include lease.lua
 --@include alive.lua
@@ -56,11 +70,10 @@ end
 
 -- Where ids are made from content, a value may exist already, and may even be doomed: it is taken back.
 local back = ids_of(ARGV[11])
-local fresh = tonumber(ARGV[14])
 local back_tops = {}
 if #back > 0 or width == 32 then
-  local mine = {}
-  for i = 1, fresh do mine[i] = ARGV[13 + 2 * i] end
+  local mine = ids_of(ARGV[14])
+  local fresh = #mine
   for _, id in ipairs(back) do mine[#mine + 1] = id end
   local numbers, shapes = look_up(mine)
   local wrong = {}
@@ -102,14 +115,16 @@ end
 if noting then
   local touched = {}
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
-  for i = 1, fresh do touched[#touched + 1] = ARGV[13 + 2 * i] end
+  -- Every new value is a top, or somebody of the batch lists it.
+  for _, id in ipairs(ids_of(ARGV[10])) do touched[#touched + 1] = id end
+  for i = 17, #ARGV, 2 do
+    for _, id in ipairs(ids_of(ARGV[i])) do touched[#touched + 1] = id end
+  end
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
 end
-local pairs_end = 14 + 2 * fresh
-if fresh > 0 then redis.call('HSET', values, unpack(ARGV, 15, pairs_end)) end
-if #ARGV > pairs_end then
-  redis.call('HSET', edges, unpack(ARGV, pairs_end + 1))
+if #ARGV > 15 then
+  redis.call('HSET', edges, unpack(ARGV, 16))
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
 if #set > 0 then redis.call('HSET', counts, unpack(set)) end
@@ -125,9 +140,12 @@ if #tops > 0 then
   redis.call('ZADD', held, unpack(add))
 end
 if sequence % 16 == 1 then
-  widen(values)
   widen(edges)
   widen(counts)
 end
 did(lease, writer, ARGV[3])
+if ARGV[15] == '1' then
+  redis.call('HSET', values, '', WIDE)
+  redis.call('RENAME', values, incoming)
+end
 return {'OK', ''}

@@ -89,43 +89,45 @@ local function release(list)
   return count_down(others, times, entry_of)
 end
 
--- Frees dead ids, the last ones first, and what only they held. Answers the ids left over and the units spent: within
--- the budget, but for a first value that alone is over it.
+-- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
+-- parents'. What a step leaves over must be written down and looked up again, so where children may have children, no
+-- more are taken at once than the budget is likely to last for with all of them; where the last ones taken left nobody
+-- dead, as many as it lasts for. Answers the ids left over, where in them the generations begin, and the units spent:
+-- within the budget, but for a first value that alone is over it.
 local function cascade(dead, budget)
-  local left, spent = {}, 0
-  local window = 16 -- lists fetched at once: they may be long, and what the budget does not last for is fetched in vain
-  while #dead > 0 and #left == 0 do
-    local last = #dead
-    local first = math.max(1, last - window + 1)
+  local begins, barren, spent, taken, full = {1}, {}, 0, 0, false
+  while #dead > 0 and not full do
+    local generation, last = #begins, #dead
+    local each = taken > 0 and spent / taken or 12
+    local most = math.max(1, math.min(64, math.floor((budget - spent) / (barren[generation] and each or each * each))))
+    local first = math.max(begins[generation], last - most + 1)
     local lists = redis.call('HMGET', edges, unpack(dead, first, last))
     local given_up = {}
     spent = spent + ROUND
     for i = last, first, -1 do
       local id, list = dead[i], lists[i - first + 1]
-      dead[i] = nil
       local children = list and #list / width or 0
-      if #left > 0 or (cut > 0 and spent + children > budget) then
-        left[#left + 1] = id
-      else
-        gone[#gone + 1] = id
-        spent = spent + children + 2
-        if list then
-          cut = cut + children
-          gone_edges[#gone_edges + 1] = id
-          given_up[#given_up + 1] = list
-        end
+      full = cut > 0 and spent + children > budget
+      if full then break end
+      dead[i] = nil
+      gone[#gone + 1] = id
+      taken = taken + 1
+      spent = spent + children + 2
+      if list then
+        cut = cut + children
+        gone_edges[#gone_edges + 1] = id
+        given_up[#given_up + 1] = list
       end
     end
     local more = release(table.concat(given_up))
-    if #dead == 0 then
-      dead = more
-    else
+    barren[generation] = #more == 0
+    if #more > 0 then
+      begins[generation + 1] = #dead + 1
       for _, id in ipairs(more) do dead[#dead + 1] = id end
     end
-    window = math.min(2 * window, 64)
+    while #begins > 1 and begins[#begins] > #dead do begins[#begins] = nil end
   end
-  for _, id in ipairs(dead) do left[#left + 1] = id end
-  return left, spent
+  return dead, begins, spent
 end
 
 -- One element of the work list: kind (v: values, l: a lease), cause, then packed ids or the lease.
@@ -133,8 +135,9 @@ local function hint(kind, cause, payload)
   return kind .. string.char(#cause) .. cause .. payload
 end
 
--- Leaves ids for a later step: their count says doomed, the work list says where they are and why.
-local function doom(ids, cause)
+-- Leaves ids for a later step: their count says doomed, the work list says where they are and why, each generation by
+-- itself.
+local function doom(ids, begins, cause)
   if #ids == 0 then return end
   local set, n = {}, 0
   for _, id in ipairs(ids) do
@@ -148,11 +151,15 @@ local function doom(ids, cause)
     redis.call('HSET', counts, unpack(set))
     widen(counts)
   end
-  redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids)))
+  for i, first in ipairs(begins) do
+    local last = (begins[i + 1] or #ids + 1) - 1
+    if last >= first then redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids, '', first, last))) end
+  end
 end
 
--- Writes what cascade decided; left: ids that are dead and not freed. Answers all freed ids, packed.
-local function finish(left, cause, by, space, capacity)
+-- Writes what was decided; left: ids that are dead and not freed, and where in them generations begin, if they are
+-- several. Answers all freed ids, packed.
+local function finish(left, cause, by, space, capacity, begins)
   if #gone > 0 then
     redis.call('HDEL', counts, unpack(gone))
     free(gone)
@@ -163,7 +170,7 @@ local function finish(left, cause, by, space, capacity)
   if large_gone > 0 then redis.call('HINCRBY', meta, 'large', digits(-large_gone)) end
   note(left)
   note(pending)
-  doom(left, cause)
+  doom(left, begins or {1}, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
   local all = table.concat(packed)
   if freed > 0 then

@@ -33,9 +33,10 @@ local marked = now < marked_until
 
 -- Redis keeps a small hash as a list, and looks through all of it for every field that is asked for. A long field, set
 -- and deleted again, makes it a table for as long as it is not empty. To be called after writing new fields.
+local WIDE = string.rep(' ', 65)
 local function widen(hash)
   if redis.call('HLEN', hash) <= 512 then
-    redis.call('HSET', hash, '', string.rep(' ', 65))
+    redis.call('HSET', hash, '', WIDE)
     redis.call('HDEL', hash, '')
   end
 end

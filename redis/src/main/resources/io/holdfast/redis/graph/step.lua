@@ -97,7 +97,7 @@ end
 
 -- One cause a call, so that the record of it is true; small works of the same cause are taken together.
 local cause
-local left = {}
+local left, begins = {}, {}
 while spent < budget and #pending == 0 and #left == 0 do
   local work = redis.call('LINDEX', doomed, -1)
   if not work then break end
@@ -127,11 +127,11 @@ while spent < budget and #pending == 0 and #left == 0 do
   elseif rest ~= payload then
     redis.call('LSET', doomed, -1, hint(kind, cause, rest))
   end
-  left, done = cascade(dead, budget - spent)
+  left, begins, done = cascade(dead, budget - spent)
   spent = spent + done
 end
 
-local all = cause and finish(left, cause, by, space, capacity) or ''
+local all = cause and finish(left, cause, by, space, capacity, begins) or ''
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',

@@ -98,6 +98,28 @@ class ValueGraphIT {
         assertNothingLeft();
     }
 
+    /** The bytes of a batch stand beside its script: where that does not run or refuses, they are in nobody's way. */
+    @Test
+    void batchWhoseScriptIsUnknownOrRefusesLeavesNoBytesBehind() {
+        try (GraphWriter writer = graph.writer()) {
+            graph.root("main").set(writer.put(bytes("known")));
+            redis.scriptFlush();
+            graph.root("main").set(writer.put(bytes("new to the server")));
+        }
+        ValueId doomed;
+        try (GraphWriter writer = graph.writer()) {
+            doomed = writer.put(bytes("released with its writer"));
+        }
+        fixture.drain();
+        GraphWriter refused = graph.writer();
+        refused.put(bytes("parent"), doomed);
+        assertThatThrownBy(refused::flush)
+                .isInstanceOfSatisfying(
+                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.GONE));
+        assertThat(redis.hvals("hf:{graph:docs:0}:values")).containsExactly("new to the server");
+        assertThat(redis.exists("hf:{graph:docs:0}:incoming")).isFalse();
+    }
+
     @Test
     void writerThatDiesLeavesNothingBehind() {
         GraphWriter writer = graph.writer();

@@ -21,6 +21,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -54,6 +55,23 @@ class RedisLinkIT {
             List<RedisLink.Outcome> outcomes = link.callAll(List.of(sampleCall(), sampleCall(), sampleCall()));
             assertThat(outcomes)
                     .allSatisfy(outcome -> assertThat(outcome.get().text(0)).isEqualTo("OK"));
+        }
+    }
+
+    @Test
+    void fieldsBesideAScriptAreWrittenOnceWithItOrNotAtAll() {
+        try (RedisLink link = connect(redis.uri().toString());
+                Jedis jedis = redis.client()) {
+            assertThat(link.call(beside("first")).number(2)).isEqualTo(2);
+            assertThat(jedis.hgetAll("hf:{t:x:0}:meta")).containsOnly(Map.entry("field", "first"));
+            jedis.scriptFlush();
+            assertThat(link.call(beside("second")).number(2)).isEqualTo(2);
+            assertThat(link.callAll(List.of(sampleCall(), beside("third"), sampleCall())))
+                    .allSatisfy(outcome -> assertThat(outcome.get().number(2)).isEqualTo(2));
+            jedis.configSet("maxmemory", "1");
+            assertCategory(Category.FULL, () -> link.call(beside("fourth")));
+            jedis.configSet("maxmemory", "0");
+            assertThat(jedis.hgetAll("hf:{t:x:0}:meta")).containsOnly(Map.entry("field", "third"));
         }
     }
 
@@ -226,6 +244,8 @@ class RedisLinkIT {
                 int slot = RedisCluster.slot("hf:{t:x:0}:meta");
                 cluster.moveSlot(slot, cluster.anotherThan(cluster.masterOf(slot)));
                 sample(link);
+                cluster.moveSlot(slot, cluster.anotherThan(cluster.masterOf(slot)));
+                assertThat(link.call(beside("moved")).number(2)).isEqualTo(2);
                 List<RedisLink.Call> calls = new ArrayList<>();
                 for (int i = 0; i < 20; i++) {
                     calls.add(call(new Keyspace("t", "n" + i, 0)));
@@ -277,6 +297,12 @@ class RedisLinkIT {
 
     private static RedisLink.Call sampleCall() {
         return call(new Keyspace("t", "x", 0));
+    }
+
+    /** The same call with a field of its first key beside it. */
+    private static RedisLink.Call beside(String value) {
+        RedisLink.Call call = sampleCall();
+        return new RedisLink.Call(call.script(), call.keys(), call.arguments(), List.of(bytes("field"), bytes(value)));
     }
 
     private static RedisLink.Call call(Keyspace keyspace) {

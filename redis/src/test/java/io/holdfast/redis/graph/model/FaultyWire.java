@@ -2,16 +2,20 @@ package io.holdfast.redis.graph.model;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.CommandObject;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.executors.CommandExecutor;
+import redis.clients.jedis.providers.ConnectionProvider;
 
 /**
  * A network that loses requests, loses replies and delivers twice; and remembers what was sent, so that it can arrive
@@ -23,7 +27,7 @@ public final class FaultyWire implements AutoCloseable {
 
     private final RedisClient real;
     private final RandomGenerator random;
-    private final List<CommandObject<?>> sent = new ArrayList<>();
+    private final List<Supplier<?>> sent = new ArrayList<>();
     private boolean faults = true;
 
     public FaultyWire(HostAndPort server, RandomGenerator random) {
@@ -36,6 +40,7 @@ public final class FaultyWire implements AutoCloseable {
         return RedisClient.builder()
                 .hostAndPort(new HostAndPort("127.0.0.1", 1))
                 .commandExecutor(new Wire())
+                .connectionProvider(new Lines())
                 .build();
     }
 
@@ -54,20 +59,35 @@ public final class FaultyWire implements AutoCloseable {
         List.copyOf(sent).forEach(this::repeat);
     }
 
-    private void repeat(CommandObject<?> command) {
+    private void repeat(Supplier<?> request) {
         try {
-            real.executeCommand(command);
+            Object unused = request.get();
         } catch (JedisDataException e) {
             // An error reply to nobody.
         }
     }
 
-    private void remember(CommandObject<?> command) {
+    private void remember(Supplier<?> request) {
         if (sent.size() < MOST_REMEMBERED) {
-            sent.add(command);
+            sent.add(request);
         } else {
-            sent.set(random.nextInt(MOST_REMEMBERED), command);
+            sent.set(random.nextInt(MOST_REMEMBERED), request);
         }
+    }
+
+    private <T> T deliver(Supplier<T> request) {
+        int fate = faults ? random.nextInt(100) : 100;
+        if (fate < 3) {
+            throw new JedisConnectionException("the request was lost");
+        }
+        // Only what arrived can arrive once more; a lost request that arrives late is a first time, and may do its
+        // work.
+        T answer = request.get();
+        remember(request);
+        if (fate < 6) {
+            throw new JedisConnectionException("the reply was lost");
+        }
+        return fate < 9 ? request.get() : answer;
     }
 
     @Override
@@ -83,18 +103,49 @@ public final class FaultyWire implements AutoCloseable {
             if (!arguments.getCommand().equals(Protocol.Command.EVALSHA)) {
                 return real.executeCommand(command);
             }
-            int fate = faults ? random.nextInt(100) : 100;
-            if (fate < 3) {
-                throw new JedisConnectionException("the request was lost");
-            }
-            // Only what arrived can arrive once more; a lost request that arrives late is a first time, and may do its
-            // work.
-            T answer = real.executeCommand(command);
-            remember(command);
-            if (fate < 6) {
-                throw new JedisConnectionException("the reply was lost");
-            }
-            return fate < 9 ? real.executeCommand(command) : answer;
+            return deliver(() -> real.executeCommand(command));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private final class Lines implements ConnectionProvider {
+
+        @Override
+        public Connection getConnection() {
+            return new Line();
+        }
+
+        @Override
+        public Connection getConnection(CommandArguments arguments) {
+            return new Line();
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** What a pipeline is sent over. All of it is one request, which is lost, repeated or not answered as a whole. */
+    private final class Line extends Connection {
+
+        private final List<CommandArguments> commands = new ArrayList<>();
+
+        @Override
+        public void sendCommand(CommandArguments arguments) {
+            commands.add(arguments);
+        }
+
+        @Override
+        public List<Object> getMany(int count) {
+            List<CommandArguments> request = List.copyOf(commands);
+            commands.clear();
+            return deliver(() -> {
+                try (Pipeline pipeline = real.pipelined()) {
+                    request.forEach(pipeline::sendCommand);
+                    return pipeline.syncAndReturnAll();
+                }
+            });
         }
 
         @Override
