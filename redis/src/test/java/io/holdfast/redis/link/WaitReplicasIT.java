@@ -23,7 +23,7 @@ class WaitReplicasIT {
     private static Settings settings(RedisReplication servers, int replicas) {
         return Settings.none()
                 .set(LinkSettings.URI, servers.primary().uri().toString())
-                .set(LinkSettings.TIMEOUT, Duration.ofSeconds(1))
+                .set(LinkSettings.TIMEOUT, Duration.ofSeconds(2))
                 .set(LinkSettings.WAIT_REPLICAS, replicas);
     }
 
@@ -40,6 +40,7 @@ class WaitReplicasIT {
                 RedisLink waiting = RedisLink.connect(settings(servers, 1));
                 RedisLink hasty = RedisLink.connect(settings(servers, 0));
                 Jedis replica = servers.replica().client()) {
+            servers.awaitInSync();
             assertThat(waiting.call(write("alone")).text(0)).isEqualTo("OK");
             assertThat(replica.hget("hf:{wait:test:0}:meta", "alone")).isEqualTo("here");
             assertThat(waiting.callAll(List.of(write("first"), write("second"))))
