@@ -75,6 +75,7 @@ public final class ChildJvm implements AutoCloseable {
         private final List<String> arguments = new ArrayList<>();
         private final List<String> options = new ArrayList<>();
         private final Map<String, String> properties = new TreeMap<>();
+        private String classPath = ownClassPath();
 
         private Setup(Class<?> main) {
             this.main = main;
@@ -96,6 +97,11 @@ public final class ChildJvm implements AutoCloseable {
 
         public Setup property(String name, String value) {
             properties.put(name, value);
+            return this;
+        }
+
+        Setup classPath(String given) {
+            classPath = given;
             return this;
         }
 
@@ -128,8 +134,7 @@ public final class ChildJvm implements AutoCloseable {
                     "-XX:ErrorFile=" + folder.resolve("hs_err.log")));
             properties.forEach((name, value) -> command.add("-D" + name + "=" + value));
             command.addAll(options);
-            String own = System.getProperty("java.class.path", "");
-            command.addAll(List.of("-cp", System.getProperty("surefire.test.class.path", own)));
+            command.addAll(List.of("-cp", classPath));
             command.add(ChildMain.class.getName());
             command.addAll(List.of(String.valueOf(ProcessHandle.current().pid()), folder.toString()));
             command.add(main.getName());
@@ -143,6 +148,10 @@ public final class ChildJvm implements AutoCloseable {
                 throw new UncheckedIOException(e);
             }
         }
+    }
+
+    static String ownClassPath() {
+        return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path", ""));
     }
 
     public static Setup of(Class<?> main) {

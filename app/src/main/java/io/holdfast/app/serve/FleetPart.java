@@ -41,7 +41,7 @@ final class FleetPart extends Part implements CycleDuty.Listener {
     @Override
     void start() throws Exception {
         String listen = settings.get(ServeSettings.FLEET_LISTEN);
-        ManagedFleet opened = ManagedFleet.open(
+        ManagedFleet opened = new ManagedFleet(
                 Path.of(settings.get(ServeSettings.FLEET)),
                 SigningKey.read(Path.of(settings.get(ServeSettings.FLEET_KEY))),
                 tls(),

@@ -23,6 +23,10 @@ final class FleetLines {
                 .field("rows", status.rows())
                 .field("rowsExpected", status.rowsExpected());
         answer.table("workers", workers(status)).line("").table("nodes", nodes(status, Integer.MAX_VALUE));
+        String more = more(status, status.nodes().size());
+        if (!more.isEmpty()) {
+            answer.line(more.strip());
+        }
         status.alarms().forEach(alarm -> answer.line("alarm: " + alarm));
         return answer.field("alarms", status.alarms());
     }
@@ -32,13 +36,14 @@ final class FleetLines {
         Answer lines =
                 Answer.ok().table("workers", workers(status)).line("").table("nodes", nodes(status, NODES_ON_SCREEN));
         lines.text().forEach(line -> text.append(line).append('\n'));
-        if (status.nodes().size() > NODES_ON_SCREEN) {
-            text.append("… and ")
-                    .append(status.nodes().size() - NODES_ON_SCREEN)
-                    .append(" more nodes\n");
-        }
+        text.append(more(status, NODES_ON_SCREEN));
         status.alarms().forEach(alarm -> text.append("alarm: ").append(alarm).append('\n'));
         return text.toString();
+    }
+
+    private static String more(FleetStatus status, int shown) {
+        int left = status.nodesInAll() - Math.min(shown, status.nodes().size());
+        return left == 0 ? "" : "… and " + left + " more nodes\n";
     }
 
     private static String head(FleetStatus status) {

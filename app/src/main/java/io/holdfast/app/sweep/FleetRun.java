@@ -41,7 +41,7 @@ final class FleetRun {
      * @param every how long between the beginnings of two cycles; null to run one and end
      */
     Answer run(@Nullable String listen, @Nullable Duration every, boolean empty) throws Exception {
-        try (ManagedFleet managed = ManagedFleet.open(
+        try (ManagedFleet managed = new ManagedFleet(
                         fleet.file(),
                         fleet.key(),
                         fleet.tls().files(),

@@ -35,43 +35,11 @@ public final class ManagedFleet implements AutoCloseable {
     private final SweepManager manager;
     private final @Nullable RpcServer server;
 
-    private ManagedFleet(
-            FleetFile file,
-            SigningKey key,
-            Optional<TlsFiles> tls,
-            CycleStore log,
-            Catalogue catalogue,
-            Settings settings,
-            @Nullable String listen)
-            throws IOException {
-        this.peers = new Peers(tls);
-        this.listed = file.workers();
-        String host = InetAddress.getLocalHost().getHostName() + "/"
-                + ProcessHandle.current().pid();
-        List<RemoteNode> nodes = new ArrayList<>();
-        file.nodes().forEach((id, address) -> nodes.add(peers.node(id, address)));
-        this.manager = SweepManager.of(catalogue, key, log, host)
-                .nodes(nodes)
-                .workers(this::workers)
-                .settings(settings);
-        this.server = listen == null ? null : listenAt(listen, tls);
-    }
-
-    /** A port that is taken leaves no connections behind: a daemon tries it again and again. */
-    private RpcServer listenAt(String listen, Optional<TlsFiles> tls) {
-        try {
-            return RpcServer.start(listen, new ManagerService(registrations, manager::status), tls, CALLERS);
-        } catch (RuntimeException e) {
-            peers.close();
-            throw e;
-        }
-    }
-
     /**
      * @param log where cycles are numbered, shared by all managers of this owner; stays the caller's to close
      * @param listen where workers register and people look; null for no port
      */
-    public static ManagedFleet open(
+    public ManagedFleet(
             Path file,
             SigningKey key,
             Optional<TlsFiles> tls,
@@ -80,7 +48,26 @@ public final class ManagedFleet implements AutoCloseable {
             Settings settings,
             @Nullable String listen)
             throws IOException {
-        return new ManagedFleet(FleetFile.read(file), key, tls, log, catalogue, settings, listen);
+        FleetFile fleet = FleetFile.read(file);
+        String host = InetAddress.getLocalHost().getHostName() + "/"
+                + ProcessHandle.current().pid();
+        listed = fleet.workers();
+        peers = new Peers(tls);
+        try {
+            List<RemoteNode> nodes = new ArrayList<>();
+            fleet.nodes().forEach((id, address) -> nodes.add(peers.node(id, address)));
+            manager = SweepManager.of(catalogue, key, log, host)
+                    .nodes(nodes)
+                    .workers(this::workers)
+                    .settings(settings);
+            server = listen == null
+                    ? null
+                    : RpcServer.start(listen, new ManagerService(registrations, manager::status), tls, CALLERS);
+        } catch (RuntimeException e) {
+            // A port that is taken leaves no connections behind: a daemon tries it again and again.
+            peers.close();
+            throw e;
+        }
     }
 
     private List<WorkerPort> workers() {

@@ -66,7 +66,7 @@ public final class WorkerCommand extends CliCommand {
                     server.await();
                 } else {
                     try (DutyRunner runner = DutyRunner.start(1)) {
-                        runner.add(new RegisterDuty(peers, to, server.address(), me.incarnation(), console::note));
+                        runner.add(new RegisterDuty(peers, to, server.address(), console::note));
                         server.await();
                     }
                 }

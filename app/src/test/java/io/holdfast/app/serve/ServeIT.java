@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import io.holdfast.HoldfastException;
 import io.holdfast.app.Main;
 import io.holdfast.app.wiring.PieceLeaf;
@@ -26,10 +24,6 @@ import io.holdfast.testkit.SharedRedis;
 import io.micrometer.core.instrument.Meter;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,7 +35,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The daemon, in this process and in one of its own. */
 class ServeIT {
@@ -49,49 +42,11 @@ class ServeIT {
     @RegisterExtension
     static final SharedRedis REDIS = SharedRedis.plain();
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-
-    @TempDir
-    Path folder;
-
-    private final HttpClient http = HttpClient.newHttpClient();
-
-    private Path config(String... lines) throws IOException {
-        String head = "redis.uri = " + REDIS.uri() + "\nserve.listen = 127.0.0.1:0\n";
-        return Files.writeString(folder.resolve("holdfast.properties"), head + String.join("\n", lines) + "\n");
-    }
-
-    private Daemon daemon(String... lines) throws IOException {
-        return Daemon.start(ServeSettings.read(config(lines), new Properties(), Map.of()));
-    }
-
-    private HttpResponse<String> get(int port, String path) {
-        try {
-            HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-                    .build();
-            return http.send(request, HttpResponse.BodyHandlers.ofString());
-        } catch (IOException | InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private void awaitReady(Daemon daemon) {
-        await().atMost(PATIENCE).until(() -> get(daemon.port(), "/readyz").statusCode() == 200);
-    }
-
-    private JsonObject part(Daemon daemon, String name) {
-        JsonObject health =
-                JsonParser.parseString(get(daemon.port(), "/healthz").body()).getAsJsonObject();
-        for (var part : health.get("parts").getAsJsonArray()) {
-            if (part.getAsJsonObject().get("part").getAsString().equals(name)) {
-                return part.getAsJsonObject();
-            }
-        }
-        throw new AssertionError(name + " is not in " + health);
-    }
+    @RegisterExtension
+    final Daemons daemons = new Daemons(REDIS);
 
     private Path node(PieceId piece) throws IOException {
-        Path root = folder.resolve("n1");
+        Path root = daemons.at("n1");
         try (StorageNode node = StorageNode.at(root, "n1").open()) {
             node.put(new OwnerId("docs"), piece, new ByteArrayInputStream(new byte[10]));
         }
@@ -102,7 +57,7 @@ class ServeIT {
     void theDaemonDoesWhatItIsToldForEveryPartAndItsMetricsAreThoseOfThePage() throws Exception {
         PieceId piece = PieceId.of(new byte[32]);
         Path node = node(piece);
-        Path slab = folder.resolve("pages");
+        Path slab = daemons.at("pages");
         try (SlabCache cache = SlabCache.open(slab, SlabCache.mebibytes(4));
                 Holdfast holdfast = Holdfast.connect(REDIS.uri().toString())) {
             cache.put(new byte[] {1}, new byte[] {2});
@@ -114,25 +69,24 @@ class ServeIT {
             SessionHold hold = readers.acquire("ada");
             holdfast.aggregates("visits", Long.class, Long::sum).start();
             new SessionSnapshots(holdfast, "readers", "docs").take(hold, "main").close();
-            try (Daemon daemon = daemon(
+            try (Daemon daemon = daemons.start(
                     "serve.graphs = docs",
                     "serve.session-snapshots = readers:docs",
                     "serve.aggregates = visits",
                     "serve.caches = " + cache.file(),
                     "serve.sweep.catalogue = graph:docs",
                     "serve.sweep.nodes = " + node)) {
-                awaitReady(daemon);
-                assertThat(part(daemon, "sweep").get("detail").getAsString()).startsWith("cycle 1: 1 pieces examined");
-                assertThat(part(daemon, "graph docs").get("detail").getAsString())
-                        .contains("2 values");
+                daemons.awaitReady(daemon);
+                assertThat(daemons.detail(daemon, "sweep")).startsWith("cycle 1: 1 pieces examined");
+                assertThat(daemons.detail(daemon, "graph docs")).contains("2 values");
                 holdfast.graph("docs").root("main").drop();
                 hold.close();
                 readers.close();
                 holdfast.graph("docs").close(); // from now on only the daemon reclaims
-                await().atMost(PATIENCE)
+                await().atMost(Daemons.PATIENCE)
                         .until(() -> holdfast.graph("docs").find(leaf).isEmpty());
                 assertMetricsAreThoseOfThePage(daemon);
-                assertThat(get(daemon.port(), "/metrics").body())
+                assertThat(daemons.get(daemon, "/metrics").body())
                         .contains("holdfast_graph_values{graph=\"docs\"}")
                         .contains("holdfast_part_up{part=\"sweep\"} 1.0")
                         .contains("holdfast_sessions_closed_total{set=\"readers\"} 1.0");
@@ -142,7 +96,7 @@ class ServeIT {
 
     /** Both ways: what the page lists is measured, and what is measured is listed. */
     private static void assertMetricsAreThoseOfThePage(Daemon daemon) throws IOException {
-        await().atMost(PATIENCE)
+        await().atMost(Daemons.PATIENCE)
                 .until(() -> daemon.registry().find("holdfast.reclaimed").counter() != null);
         daemon.parts().getFirst(); // duty failures appear with the first one
         new DaemonMeters(daemon.registry()).onFailure(daemon.parts().getFirst(), new IOException(), 1);
@@ -177,13 +131,11 @@ class ServeIT {
         String[] lines = {
             "serve.graphs = docs", "serve.sweep.catalogue = graph:docs", "serve.sweep.nodes = " + node,
         };
-        try (Daemon first = daemon(lines);
-                Daemon second = daemon(lines)) {
-            awaitReady(first);
-            awaitReady(second);
-            List<String> details = List.of(
-                    part(first, "sweep").get("detail").getAsString(),
-                    part(second, "sweep").get("detail").getAsString());
+        try (Daemon first = daemons.start(lines);
+                Daemon second = daemons.start(lines)) {
+            daemons.awaitReady(first);
+            daemons.awaitReady(second);
+            List<String> details = List.of(daemons.detail(first, "sweep"), daemons.detail(second, "sweep"));
             assertThat(details)
                     .filteredOn(detail -> detail.startsWith("cycle 1"))
                     .hasSize(1);
@@ -202,15 +154,13 @@ class ServeIT {
             holdfast.graph("docs");
         }
         try (Daemon daemon =
-                daemon("graph.addressing = content", "serve.graphs = docs, other", "serve.sessions = none")) {
-            await().atMost(PATIENCE)
-                    .until(() -> part(daemon, "graph other").get("up").getAsBoolean());
-            await().atMost(PATIENCE)
-                    .until(() -> part(daemon, "sessions none").get("up").getAsBoolean());
-            awaitFailure(daemon, "graph docs", "addressing");
-            assertThat(get(daemon.port(), "/readyz").statusCode()).isEqualTo(503);
-            assertThat(get(daemon.port(), "/healthz").statusCode()).isEqualTo(200);
-            assertThat(get(daemon.port(), "/other").statusCode()).isEqualTo(404);
+                daemons.start("graph.addressing = content", "serve.graphs = docs, other", "serve.sessions = none")) {
+            daemons.awaitUp(daemon, "graph other");
+            daemons.awaitUp(daemon, "sessions none");
+            daemons.awaitFailure(daemon, "graph docs", "addressing");
+            assertThat(daemons.get(daemon, "/readyz").statusCode()).isEqualTo(503);
+            assertThat(daemons.get(daemon, "/healthz").statusCode()).isEqualTo(200);
+            assertThat(daemons.get(daemon, "/other").statusCode()).isEqualTo(404);
         }
     }
 
@@ -218,42 +168,30 @@ class ServeIT {
     void ofTwoDaemonsThatContradictEachOtherTheFirstGoesOnAndTheSecondSaysInWhat() throws Exception {
         String parts = "serve.graphs = docs";
         String sets = "serve.sessions = readers";
-        try (Daemon first = daemon(parts, sets)) {
-            awaitReady(first);
-            try (Daemon second = daemon("graph.addressing = content", "sessions.shards = 3", parts, sets)) {
-                awaitFailure(second, "graph docs", "addressing");
+        try (Daemon first = daemons.start(parts, sets)) {
+            daemons.awaitReady(first);
+            try (Daemon second = daemons.start("graph.addressing = content", "sessions.shards = 3", parts, sets)) {
+                daemons.awaitFailure(second, "graph docs", "addressing");
                 // How sessions are spread is taken from what is stored.
-                await().atMost(PATIENCE)
-                        .until(() -> part(second, "sessions readers").get("up").getAsBoolean());
-                assertThat(get(second.port(), "/readyz").statusCode()).isEqualTo(503);
-                assertThat(get(first.port(), "/readyz").statusCode()).isEqualTo(200);
+                daemons.awaitUp(second, "sessions readers");
+                assertThat(daemons.get(second, "/readyz").statusCode()).isEqualTo(503);
+                assertThat(daemons.get(first, "/readyz").statusCode()).isEqualTo(200);
             }
-            assertThat(get(first.port(), "/readyz").statusCode()).isEqualTo(200);
+            assertThat(daemons.get(first, "/readyz").statusCode()).isEqualTo(200);
         }
-    }
-
-    private void awaitFailure(Daemon daemon, String part, String words) {
-        await().atMost(PATIENCE).until(() -> {
-            var failure = part(daemon, part).get("failure");
-            return failure != null
-                    && !failure.isJsonNull()
-                    && failure.getAsString().contains(words);
-        });
     }
 
     @Test
     void withoutRedisTheOtherPartsWorkAndHealthSaysWhatIsMissing() throws Exception {
-        Path slab = folder.resolve("pages");
+        Path slab = daemons.at("pages");
         try (SlabCache cache = SlabCache.open(slab, SlabCache.mebibytes(4));
-                Daemon daemon = daemon(
+                Daemon daemon = daemons.start(
                         "redis.uri = redis://127.0.0.1:1", "serve.graphs = docs", "serve.caches = " + cache.file())) {
-            await().atMost(PATIENCE)
-                    .until(() -> part(daemon, "cache " + cache.file()).get("up").getAsBoolean());
-            await().atMost(PATIENCE)
-                    .until(() ->
-                            part(daemon, "redis").get("failure").getAsString().contains("127.0.0.1:1"));
-            assertThat(part(daemon, "graph docs").get("up").getAsBoolean()).isFalse();
-            assertThat(get(daemon.port(), "/readyz").statusCode()).isEqualTo(503);
+            daemons.awaitUp(daemon, "cache " + cache.file());
+            daemons.awaitFailure(daemon, "redis", "127.0.0.1:1");
+            assertThat(daemons.part(daemon, "graph docs").get("up").getAsBoolean())
+                    .isFalse();
+            assertThat(daemons.get(daemon, "/readyz").statusCode()).isEqualTo(503);
         }
     }
 
@@ -264,15 +202,15 @@ class ServeIT {
         assertRefused("serve.sweep.interval", "serve.graphs = docs", "serve.sweep.interval = 1");
         assertRefused("graph.step-edges", "serve.graphs = docs", "graph.step-edges = 1");
         assertRefused("nothing to serve", "");
-        assertThatThrownBy(() -> ServeSettings.read(folder.resolve("none"), new Properties(), Map.of()))
+        assertThatThrownBy(() -> ServeSettings.read(daemons.at("none"), new Properties(), Map.of()))
                 .isInstanceOf(IOException.class);
-        try (Daemon daemon = daemon("serve.graphs = docs")) {
+        try (Daemon daemon = daemons.start("serve.graphs = docs")) {
             assertRefused("serve.listen", "serve.graphs = docs", "serve.listen = 127.0.0.1:" + daemon.port());
         }
     }
 
     private void assertRefused(String message, String... lines) {
-        assertThatThrownBy(() -> daemon(lines).close())
+        assertThatThrownBy(() -> daemons.start(lines).close())
                 .isInstanceOfSatisfying(
                         HoldfastException.class,
                         e -> assertThat(e.category()).isEqualTo(HoldfastException.Category.MISUSE))
@@ -283,7 +221,10 @@ class ServeIT {
     void aTermSignalStopsItCleanly() throws Exception {
         long begun = System.nanoTime();
         try (ChildJvm child = ChildJvm.of(Main.class)
-                .arguments("serve", "--config", config("serve.graphs = docs").toString())
+                .arguments(
+                        "serve",
+                        "--config",
+                        daemons.config("serve.graphs = docs").toString())
                 .launch()) {
             child.awaitLine(line -> line.startsWith("listening on port "));
             child.awaitLine("ready"::equals);

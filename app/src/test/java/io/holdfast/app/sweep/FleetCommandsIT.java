@@ -1,226 +1,132 @@
 package io.holdfast.app.sweep;
 
+import static io.holdfast.app.sweep.CommandFleet.OWNER;
+import static io.holdfast.app.sweep.CommandFleet.PATIENCE;
+import static io.holdfast.app.sweep.CommandFleet.with;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.grpc.InternalChannelz;
 import io.holdfast.Time;
-import io.holdfast.app.HoldfastCommands;
-import io.holdfast.app.cli.Cli;
-import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.sweep.manager.CycleLog;
 import io.holdfast.sweep.manager.FileCycleStore;
-import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The commands of a fleet as an operator uses them, each that stays on a thread of its own. */
 class FleetCommandsIT {
 
-    private static final OwnerId OWNER = new OwnerId("photos");
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    @RegisterExtension
+    final CommandFleet fleet = new CommandFleet();
 
-    @TempDir
-    private Path folder;
-
-    private final List<Staying> staying = new ArrayList<>();
-    private SmallNode node;
-    private String out = "";
-    private String nodeAddress = "";
-
-    /** A command that does not end by itself. */
-    private static final class Staying {
-        private final StringWriter said = new StringWriter();
-        private final Thread thread;
-
-        Staying(Object... args) {
-            Console console = Console.of(new PrintWriter(said, true), new PrintWriter(said, true));
-            thread = Thread.ofVirtual().start(() -> new Cli(new HoldfastCommands(), console).run(texts(args)));
-        }
-
-        /** The rest of the first line that begins so. */
-        String awaitLine(String head) {
-            await().atMost(PATIENCE).until(() -> said.toString().contains(head));
-            return said.toString()
-                    .lines()
-                    .filter(line -> line.contains(head))
-                    .map(line ->
-                            line.substring(line.indexOf(head) + head.length()).strip())
-                    .findFirst()
-                    .orElseThrow();
-        }
-
-        void end() throws InterruptedException {
-            thread.interrupt();
-            thread.join(PATIENCE);
-        }
-    }
-
-    private static String[] texts(Object... args) {
-        String[] texts = new String[args.length];
-        for (int i = 0; i < args.length; i++) {
-            texts[i] = args[i].toString();
-        }
-        return texts;
-    }
-
-    private ExitCode run(Object... args) {
-        StringWriter written = new StringWriter();
-        StringWriter notes = new StringWriter();
-        ExitCode code = new Cli(new HoldfastCommands(), Console.of(new PrintWriter(written), new PrintWriter(notes)))
-                .run(texts(args));
-        out = written.toString() + notes;
-        return code;
-    }
-
-    private Staying stay(Object... args) {
-        Staying command = new Staying(args);
-        staying.add(command);
-        return command;
-    }
+    private String node = "";
 
     @BeforeEach
-    void open() throws IOException {
-        node = SmallNode.make(folder, OWNER, 60, 5);
-        for (String[] key : new String[][] {{"manager-1", "manager", "manager.key"}, {"ann", "operator", "ann.key"}}) {
-            assertThat(run("sweep", "keys", "new", key[0], "--role", key[1], "--key", at(key[2]), "--keys", at("keys")))
-                    .isEqualTo(ExitCode.OK);
-        }
-        nodeAddress = stay("sweep", "node", node.folder(), "--listen", "127.0.0.1:0", "--keys", at("keys"))
-                .awaitLine("node n1 at ");
-    }
-
-    @AfterEach
-    void close() throws InterruptedException {
-        for (Staying command : staying.reversed()) {
-            command.end();
-        }
-    }
-
-    private Path at(String name) {
-        return folder.resolve(name);
-    }
-
-    private void fleet(String... more) throws IOException {
-        List<String> lines = new ArrayList<>(List.of("# one node", "node n1 " + nodeAddress));
-        lines.addAll(List.of(more));
-        Files.write(at("fleet"), lines);
-    }
-
-    private String worker(Object... more) {
-        List<Object> args =
-                new ArrayList<>(List.of("sweep", "worker", "--listen", "127.0.0.1:0", "--keys", at("keys")));
-        args.addAll(List.of(more));
-        return stay(args.toArray()).awaitLine("worker at ");
-    }
-
-    private ExitCode cycle() {
-        return run(
-                "sweep",
-                "run",
-                "--catalogue",
-                node.catalogue(),
-                "--fleet",
-                at("fleet"),
-                "--key",
-                at("manager.key"),
-                "--log",
-                at("log"));
+    void open() {
+        node = "node n1 " + fleet.startNode();
     }
 
     @Test
     void runStatusRestoreAndAlarmsOfAFleet() throws IOException {
-        fleet("worker " + worker());
-        assertThat(cycle()).as(out).isEqualTo(ExitCode.OK);
-        assertThat(out).contains("cycle 1 of photos", "waiting for an operator: n1");
-        assertThat(cycle()).as(out).isEqualTo(ExitCode.OK);
-        assertThat(out).contains("cycle 2 of photos");
-        long trashed = node.trashed();
+        fleet.file("# one node", node, "worker " + fleet.startWorker());
+        ok(fleet.cycle());
+        assertThat(fleet.out()).contains("cycle 1 of photos", "waiting for an operator: n1");
+        ok(fleet.cycle());
+        assertThat(fleet.out()).contains("cycle 2 of photos");
+        long trashed = fleet.node().trashed();
         assertThat(trashed).isPositive();
 
-        assertThat(run("sweep", "status", "--fleet", at("fleet"), "--owner", "photos"))
-                .isEqualTo(ExitCode.OK);
-        assertThat(out.lines().filter(line -> line.startsWith("n1")).findFirst().orElseThrow())
-                .contains("2", "done", "READY");
-        assertThat(run("sweep", "status", "--fleet", at("fleet"))).isEqualTo(ExitCode.USAGE);
+        ok("sweep", "status", "--fleet", fleet.at("fleet"), "--owner", "photos");
+        assertThat(lineOf("n1")).contains("2", "done", "READY");
+        assertThat(fleet.run("sweep", "status", "--fleet", fleet.at("fleet"))).isEqualTo(ExitCode.USAGE);
 
-        Object[] restore = {"sweep", "restore", "2", "--owner", "photos", "--fleet", at("fleet"), "--key"};
-        assertThat(run(with(restore, at("manager.key"))))
+        List<Object> restore =
+                List.of("sweep", "restore", "2", "--owner", "photos", "--fleet", fleet.at("fleet"), "--key");
+        assertThat(fleet.run(with(restore, fleet.managerKey())))
                 .as("only an operator restores")
                 .isEqualTo(ExitCode.FINDING);
-        assertThat(node.trashed()).isEqualTo(trashed);
-        assertThat(run(with(restore, at("ann.key")))).as(out).isEqualTo(ExitCode.OK);
-        assertThat(node.trashed()).isZero();
+        assertThat(fleet.node().trashed()).isEqualTo(trashed);
+        ok(with(restore, fleet.operatorKey()));
+        assertThat(fleet.node().trashed()).isZero();
 
-        Object[] alarms = {"sweep", "alarms", "--owner", "photos", "--log", at("log")};
-        assertThat(run(alarms)).isEqualTo(ExitCode.OK);
-        new CycleLog(new FileCycleStore(at("log")), Time.system()).raise(OWNER, true, "somebody must look");
-        assertThat(run(alarms)).isEqualTo(ExitCode.FINDING);
-        assertThat(out).contains("somebody must look");
-        assertThat(cycle()).as("an alarm that stops").isNotEqualTo(ExitCode.OK);
-        assertThat(out).contains("somebody must look");
-        assertThat(run(with(alarms, "--end"))).isEqualTo(ExitCode.OK);
-        assertThat(run(alarms)).isEqualTo(ExitCode.OK);
-        assertThat(cycle()).as(out).isEqualTo(ExitCode.OK);
+        List<Object> alarms = List.of("sweep", "alarms", "--owner", "photos", "--log", fleet.at("log"));
+        ok(with(alarms));
+        new CycleLog(new FileCycleStore(fleet.at("log")), Time.system()).raise(OWNER, true, "somebody must look");
+        assertThat(fleet.run(with(alarms))).isEqualTo(ExitCode.FINDING);
+        assertThat(fleet.out()).contains("somebody must look");
+        assertThat(fleet.run(fleet.cycle())).as("an alarm that stops").isNotEqualTo(ExitCode.OK);
+        assertThat(fleet.out()).contains("somebody must look");
+        ok(with(alarms, "--end"));
+        ok(with(alarms));
+        ok(fleet.cycle());
+    }
+
+    private void ok(Object... args) {
+        assertThat(fleet.run(args)).as("%s: %s", List.of(args), fleet.out()).isEqualTo(ExitCode.OK);
+    }
+
+    private String lineOf(String name) {
+        return fleet.out()
+                .lines()
+                .filter(line -> line.startsWith(name))
+                .findFirst()
+                .orElseThrow();
     }
 
     @Test
     void whoIsOutOfReachIsNamedInTheStatus() throws IOException {
-        fleet("node n2 127.0.0.1:1");
-        assertThat(run("sweep", "status", "--fleet", at("fleet"), "--owner", "photos"))
+        fleet.file(node, "node n2 127.0.0.1:1");
+        assertThat(fleet.run("sweep", "status", "--fleet", fleet.at("fleet"), "--owner", "photos"))
                 .isEqualTo(ExitCode.FINDING);
-        assertThat(out).contains("node n2 at 127.0.0.1:1 cannot be reached");
-        assertThat(out.lines().filter(line -> line.startsWith("n1"))).hasSize(1);
-        assertThat(run("sweep", "status", "--manager", "127.0.0.1:1")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(fleet.out()).contains("node n2 at 127.0.0.1:1 cannot be reached");
+        assertThat(lineOf("n1")).contains("unknown");
+        assertThat(fleet.run("sweep", "status", "--manager", "127.0.0.1:1")).isEqualTo(ExitCode.UNREACHABLE);
     }
 
     @Test
     void aManagerThatStaysRunsCycleAfterCycleWithWorkersThatRegister() throws IOException {
-        fleet();
+        fleet.file(node);
         System.setProperty("holdfast.sweep.manager.interval", "1s");
         try {
-            Staying manager = stay(
-                    "sweep",
-                    "run",
-                    "--catalogue",
-                    node.catalogue(),
-                    "--fleet",
-                    at("fleet"),
-                    "--key",
-                    at("manager.key"),
-                    "--log",
-                    at("log"),
-                    "--listen",
-                    "127.0.0.1:0",
-                    "--stay");
+            CommandFleet.Staying manager = fleet.stay(fleet.cycle("--listen", "127.0.0.1:0", "--stay"));
             String address = manager.awaitLine("manager at ");
-            assertThat(run("sweep", "status", "--manager", address)).isEqualTo(ExitCode.OK);
-            assertThat(out).contains("no cycle of photos has begun here");
-            worker("--manager", address);
+            ok("sweep", "status", "--manager", address);
+            assertThat(fleet.out()).contains("no cycle of photos has begun here");
+            fleet.startWorker("--manager", address);
             manager.awaitLine("cycle 1 of photos");
             manager.awaitLine("cycle 2 of photos");
             manager.awaitLine("cycle 3 of photos");
-            assertThat(run("sweep", "status", "--manager", address)).isEqualTo(ExitCode.OK);
-            assertThat(out).contains("of photos", "n1");
-            assertThat(node.trashed()).isPositive();
+            ok("sweep", "status", "--manager", address);
+            assertThat(fleet.out()).contains("of photos", "n1");
+            assertThat(fleet.node().trashed()).isPositive();
         } finally {
             System.clearProperty("holdfast.sweep.manager.interval");
         }
     }
 
-    private static Object[] with(Object[] args, Object last) {
-        List<Object> all = new ArrayList<>(List.of(args));
-        all.add(last);
-        return all.toArray();
+    @Test
+    void aPortThatIsTakenIsNamedAndNoConnectionIsLeftBehind() throws Exception {
+        fleet.file("node n2 127.0.0.1:1");
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String address = "127.0.0.1:" + taken.getLocalPort();
+            assertThat(fleet.run(fleet.cycle("--listen", address))).isEqualTo(ExitCode.UNREACHABLE);
+            assertThat(fleet.out()).contains("cannot listen at " + address);
+        }
+        await().atMost(PATIENCE).until(() -> channelsTo("dns:///127.0.0.1:1") == 0);
+    }
+
+    /** The channels of this process that are open, by gRPC's own register. */
+    private static long channelsTo(String target) throws Exception {
+        long count = 0;
+        for (var channel : InternalChannelz.instance().getRootChannels(0, 1000).channels) {
+            count += channel.getStats().get().target.equals(target) ? 1 : 0;
+        }
+        return count;
     }
 }

@@ -13,7 +13,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 
 /**
  * From the catalogue to signed filters: a manager and two workers, a process each with 512 MB of heap, over loopback. The
@@ -63,31 +65,44 @@ final class FleetCycles {
     }
 
     private void measure(ChildJvm manager, List<ChildJvm> workers) {
-        int pieces = run.size(50_000_000, 2_000_000);
+        int pieces = run.size(50_000_000, 4_000_000);
         int nodes = run.size(1000, 100);
         int manyNodes = run.size(12_000, 1000);
         int unary = run.size(20_000, 4_000);
-        run.note("a fleet warms up");
-        ask(manager, "cycle " + run.size(10_000_000, 1_000_000) + " 100 1");
+        String size = pieces / 1_000_000 + "M pieces, " + nodes + " nodes";
+        run.note(size + ", manager and " + WORKERS + " workers: the first cycle of new processes");
+        double first = pieces / 1e6 / sum(cycle(manager, pieces, nodes, 1));
         ask(manager, "unary " + unary);
-        run.note(pieces + " pieces on " + nodes + " nodes, manager and " + WORKERS + " workers");
-        double cpuBefore = cpuSeconds(manager, workers);
         int times = run.size(3, 2);
-        double one = rate(manager, pieces, nodes, 1, times);
+        run.note("the same, " + times + " times more");
+        double cpuBefore = cpuSeconds(manager, workers);
+        double[][] parts = new double[times][];
+        for (int i = 0; i < times; i++) {
+            parts[i] = cycle(manager, pieces, nodes, 1);
+        }
         double perCpu = times * (pieces / 1e6) / (cpuSeconds(manager, workers) - cpuBefore);
-        double calls = unary / 1e6 / ask(manager, "unary " + unary);
-        double two = rate(manager, pieces, nodes, 2, 1);
-        double managerHeap = ask(manager, "heap") / MIB;
-        double workerHeap = workers.stream()
-                .mapToDouble(worker -> ask(worker, "heap") / MIB)
-                .max()
-                .orElse(0);
+        double calls = unary / 1e6 / ask(manager, "unary " + unary)[0];
+        run.note("the same with 2 builders");
+        double two = pieces / 1e6 / sum(cycle(manager, pieces, nodes, 2));
+        double managerHeap = ask(manager, "heap")[0] / MIB;
+        double workerHeap = heap(workers);
         run.note(pieces + " pieces on " + manyNodes + " nodes");
-        double many = rate(manager, pieces, manyNodes, 1, 1);
-        double managerHeapMany = ask(manager, "heap") / MIB;
+        double many = pieces / 1e6 / sum(cycle(manager, pieces, manyNodes, 1));
+        double managerHeapMany = ask(manager, "heap")[0] / MIB;
+        double one = pieces / 1e6 / median(parts, FleetCycles::sum);
 
-        run.row(Row.reported("fleet: catalogue to signed filters, 1 builder", "M pieces/s", Direction.HIGHER, one)
+        run.row(Row.reported("fleet: " + size + ", catalogue to signed filters", "M pieces/s", Direction.HIGHER, one)
                 .goal(3));
+        run.row(Row.reported(
+                "fleet: the same in the first cycle of new processes", "M pieces/s", Direction.HIGHER, first));
+        for (int i = 0; i < FleetMain.PARTS.size(); i++) {
+            int part = i;
+            run.row(Row.reported(
+                    "fleet: part " + FleetMain.PARTS.get(i),
+                    "s",
+                    Direction.LOWER,
+                    median(parts, seconds -> seconds[part])));
+        }
         run.row(Row.compared(
                 "fleet: batched stream beside one call a piece",
                 "M pieces/s",
@@ -99,24 +114,34 @@ final class FleetCycles {
                 "fleet: the same by the CPU time of all three processes", "M pieces/CPU-s", Direction.HIGHER, perCpu));
         run.row(Row.reported("fleet: the same with 2 builders", "M pieces/s", Direction.HIGHER, two));
         run.row(Row.reported("fleet: the same over " + manyNodes + " nodes", "M pieces/s", Direction.HIGHER, many));
+        heapRow("the manager", nodes, managerHeap);
+        heapRow("the manager", manyNodes, managerHeapMany);
+        heapRow("a worker", nodes, workerHeap);
+        heapRow("a worker", manyNodes, heap(workers));
+    }
+
+    private void heapRow(String of, int nodes, double mebibytes) {
         run.row(Row.reported(
-                        "fleet: live heap of the manager (-Xmx512m), " + nodes + " nodes",
+                        "fleet: live heap of " + of + " (-Xmx512m), " + nodes + " nodes",
                         "MiB",
                         Direction.LOWER,
-                        managerHeap)
+                        mebibytes)
                 .goal(HEAP_MOST_MIB));
-        run.row(Row.reported(
-                        "fleet: live heap of the manager (-Xmx512m), " + manyNodes + " nodes",
-                        "MiB",
-                        Direction.LOWER,
-                        managerHeapMany)
-                .goal(HEAP_MOST_MIB));
-        run.row(Row.reported(
-                        "fleet: live heap of a worker (-Xmx512m), " + nodes + " nodes",
-                        "MiB",
-                        Direction.LOWER,
-                        workerHeap)
-                .goal(HEAP_MOST_MIB));
+    }
+
+    private static double heap(List<ChildJvm> workers) {
+        return workers.stream()
+                .mapToDouble(worker -> ask(worker, "heap")[0] / MIB)
+                .max()
+                .orElse(0);
+    }
+
+    private static double sum(double[] seconds) {
+        return Arrays.stream(seconds).sum();
+    }
+
+    private static double median(double[][] cycles, ToDoubleFunction<double[]> of) {
+        return Contest.median(Arrays.stream(cycles).mapToDouble(of).toArray());
     }
 
     private static double cpuSeconds(ChildJvm manager, List<ChildJvm> workers) {
@@ -135,16 +160,14 @@ final class FleetCycles {
                 / 1e9;
     }
 
-    private static double rate(ChildJvm manager, int pieces, int nodes, int builders, int times) {
-        double[] rates = new double[times];
-        for (int i = 0; i < times; i++) {
-            rates[i] = pieces / 1e6 / ask(manager, "cycle " + pieces + " " + nodes + " " + builders);
-        }
-        return Contest.median(rates);
+    /** The seconds of its parts. */
+    private static double[] cycle(ChildJvm manager, int pieces, int nodes, int builders) {
+        return ask(manager, "cycle " + pieces + " " + nodes + " " + builders);
     }
 
-    private static double ask(ChildJvm child, String question) {
+    private static double[] ask(ChildJvm child, String question) {
         child.send(question);
-        return Double.parseDouble(child.awaitLine(line -> line.startsWith("= ")).substring(2));
+        String answer = child.awaitLine(line -> line.startsWith("= ")).substring(2);
+        return Arrays.stream(answer.split(" ")).mapToDouble(Double::parseDouble).toArray();
     }
 }

@@ -41,7 +41,6 @@ import java.lang.management.MemoryUsage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -51,6 +50,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import javax.management.NotificationEmitter;
 import javax.management.openmbean.CompositeData;
 
@@ -61,12 +61,15 @@ import javax.management.openmbean.CompositeData;
  * <pre>
  *   worker KEYS                                        says its address
  *   manager KEY LOG WORKERS; reads lines:
- *     cycle PIECES NODES BUILDERS      -> seconds from the first row to the last signature
+ *     cycle PIECES NODES BUILDERS      -> seconds of each part, from the first row to the last signature
  *     unary PIECES                     -> seconds, one call a piece, 32 under way
  *     heap                             -> the most bytes that were left after a collection
  * </pre>
  */
 final class FleetMain {
+
+    /** The parts of a cycle that are measured: what follows is the nodes' work. */
+    static final List<String> PARTS = List.of("count", "scan", "compare", "deliver");
 
     private static final int ID_BYTES = 32;
     private static final int CALLERS = 32;
@@ -109,14 +112,14 @@ final class FleetMain {
             String[] words = line.split(" ");
             String answer = switch (words[0]) {
                 case "cycle" ->
-                    String.valueOf(cycle(
+                    cycle(
                             peers,
                             key,
                             log,
                             workers,
                             Long.parseLong(words[1]),
                             Integer.parseInt(words[2]),
-                            Integer.parseInt(words[3])));
+                            Integer.parseInt(words[3]));
                 case "unary" -> String.valueOf(unary(peers, workers, Integer.parseInt(words[1])));
                 default -> String.valueOf(heap());
             };
@@ -124,7 +127,7 @@ final class FleetMain {
         }
     }
 
-    private static double cycle(
+    private static String cycle(
             Peers peers, SigningKey key, Path log, List<String> workers, long pieces, int nodes, int builders)
             throws Exception {
         MadeUpCatalogue catalogue = new MadeUpCatalogue(pieces, nodes, 2);
@@ -142,7 +145,10 @@ final class FleetMain {
             throw new IllegalStateException(delivered + " of " + nodes + " nodes, attempts " + report.attempts() + ": "
                     + report.nodes().getFirst());
         }
-        return report.took().getOrDefault("build", Duration.ZERO).toNanos() / 1e9;
+        return PARTS.stream()
+                .map(part -> report.took().getOrDefault(part, Duration.ZERO).toNanos() / 1e9)
+                .map(String::valueOf)
+                .collect(Collectors.joining(" "));
     }
 
     /** The original's call, a thread a node so that each node's numbers come in order. */
@@ -254,7 +260,6 @@ final class FleetMain {
                     0,
                     0,
                     END,
-                    Instant.now(),
                     List.of());
         }
 

@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
@@ -21,12 +23,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The ranges are read side by side. Each scanner makes the fingerprint of an id itself and gathers fingerprints per
  * node, so that whoever takes them has a whole batch of one node at a time. The memory for batches is a setting,
- * whatever the number of nodes: with more of them each batch is smaller.
+ * whatever the number of nodes, ranges and threads: with more nodes each batch is smaller, ranges that follow each other
+ * use the same batches, and where batches would become too small there are fewer scanners.
  */
 public final class FingerprintScan {
 
     private static final int BATCH_LEAST = 16;
     private static final int BATCH_MOST = 4096;
+    private static final int FINGERPRINT_BYTES = 2 * Long.BYTES;
     private static final int REPORT_EVERY = 1 << 16;
 
     /** Takes the fingerprints of one node, possibly from several scanners at once. */
@@ -120,36 +124,52 @@ public final class FingerprintScan {
 
     /** Reads the pieces of some nodes again, and no others. */
     public Seen run(@Nullable Set<NodeId> only) throws Exception {
-        int atOnce = Math.min(threads.count(), snapshot.ranges());
-        long lanes = Math.max(1, (long) targets.size() * atOnce);
-        int batch = Math.clamp(bufferMemory / (lanes * 2 * Long.BYTES), BATCH_LEAST, BATCH_MOST);
+        int atOnce = Math.min(Math.min(threads.count(), snapshot.ranges()), scannersThatFit());
+        long lanes = (long) Math.max(1, targets.size()) * atOnce;
+        int batch = (int) Math.min(BATCH_MOST, bufferMemory / (lanes * FINGERPRINT_BYTES));
         AtomicLong done = new AtomicLong();
-        List<Callable<Range>> tasks = new ArrayList<>();
+        List<Scanner> scanners = new ArrayList<>();
+        for (int i = 0; i < atOnce; i++) {
+            scanners.add(new Scanner(targets, batch, rows -> rowsDone.accept(done.addAndGet(rows))));
+        }
+        BlockingQueue<Scanner> idle = new ArrayBlockingQueue<>(atOnce, false, scanners);
+        List<Callable<Boolean>> tasks = new ArrayList<>();
         for (int number = 0; number < snapshot.ranges(); number++) {
             int range = number;
             tasks.add(() -> {
-                List<PieceSink> riders =
-                        observers.stream().map(o -> o.range(range)).toList();
-                Range sink = new Range(targets, batch, riders, rows -> rowsDone.accept(done.addAndGet(rows)));
+                Scanner scanner = idle.take();
+                scanner.begin(observers.stream().map(o -> o.range(range)).toList());
                 if (only == null) {
-                    snapshot.scan(range, sink);
+                    snapshot.scan(range, scanner);
                 } else {
-                    snapshot.scan(range, only, sink);
+                    snapshot.scan(range, only, scanner);
                 }
-                sink.finish();
-                return sink;
+                scanner.finish();
+                return idle.add(scanner);
             });
         }
+        threads.all(tasks);
         Map<NodeId, Long> rows = new HashMap<>();
         long newest = Long.MIN_VALUE;
-        for (Range range : threads.all(tasks)) {
-            range.lanes.forEach((node, lane) -> rows.merge(node, lane.rows, Long::sum));
-            newest = Math.max(newest, range.newest);
+        for (Scanner scanner : scanners) {
+            scanner.lanes.forEach((node, lane) -> rows.merge(node, lane.rows, Long::sum));
+            newest = Math.max(newest, scanner.newest);
         }
         return new Seen(rows, newest);
     }
 
-    /** The pieces of one node within one range. */
+    /** How many scanners have batches of some size each. */
+    private int scannersThatFit() {
+        long ofOne = (long) Math.max(1, targets.size()) * BATCH_LEAST * FINGERPRINT_BYTES;
+        if (bufferMemory < ofOne) {
+            throw HoldfastException.misuse(
+                    "batches for " + targets.size() + " nodes need " + ofOne + " bytes and have " + bufferMemory,
+                    "set sweep.buffer-memory to at least " + 2 * ofOne);
+        }
+        return (int) Math.min(Integer.MAX_VALUE, bufferMemory / ofOne);
+    }
+
+    /** The pieces of one node, as one scanner finds them. */
     private static final class Lane {
         private final @Nullable Target target;
         private final int idBytes;
@@ -164,23 +184,26 @@ public final class FingerprintScan {
         }
     }
 
-    /** Takes the pieces of one range, on one thread. */
-    private static final class Range implements PieceSink {
+    /** Takes the pieces of one range after the other. */
+    private static final class Scanner implements PieceSink {
         private final Map<NodeId, ? extends Target> targets;
         private final int batch;
-        private final List<PieceSink> riders;
         private final LongConsumer rowsDone;
+        private List<PieceSink> riders = List.of();
         private final Map<NodeId, Lane> lanes = new HashMap<>();
         private long newest = Long.MIN_VALUE;
         private int sinceReport;
         private @Nullable NodeId lastNode;
         private @Nullable Lane lastLane;
 
-        Range(Map<NodeId, ? extends Target> targets, int batch, List<PieceSink> riders, LongConsumer rowsDone) {
+        Scanner(Map<NodeId, ? extends Target> targets, int batch, LongConsumer rowsDone) {
             this.targets = targets;
             this.batch = batch;
-            this.riders = riders;
             this.rowsDone = rowsDone;
+        }
+
+        void begin(List<PieceSink> ridersOfRange) {
+            riders = ridersOfRange;
         }
 
         @Override
@@ -232,6 +255,7 @@ public final class FingerprintScan {
                 }
             }
             rowsDone.accept(sinceReport);
+            sinceReport = 0;
         }
 
         private static HoldfastException wrongLength(NodeId node, int given, int wanted) {

@@ -3,6 +3,7 @@ package io.holdfast.sweep.manager;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.catalogue.FingerprintScan;
+import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.transfer.NodeBatch;
 import io.holdfast.sweep.transfer.NodeBuilt;
@@ -13,10 +14,12 @@ import io.holdfast.sweep.transfer.Tally;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 
 /**
  * One attempt at some nodes: they are given to workers, scanned, and what the workers have is compared with what was
@@ -27,8 +30,8 @@ final class Attempt {
     private final FleetCycle cycle;
     private final SessionKey key;
     private final Map<NodeId, Lane> lanes = new HashMap<>();
-    private final List<Outbox> outboxes = new ArrayList<>();
-    private final Map<Outbox, Assignment.Share> shares = new HashMap<>();
+    /** Read by whoever watches, so it is replaced as a whole. */
+    private volatile Map<Outbox, Assignment.Share> shares = Map.of();
 
     Attempt(FleetCycle cycle, SessionKey key) {
         this.cycle = cycle;
@@ -90,16 +93,12 @@ final class Attempt {
         return lanes;
     }
 
-    List<Outbox> outboxes() {
-        return outboxes;
-    }
-
     Map<Outbox, Assignment.Share> shares() {
         return shares;
     }
 
     /** Gives the nodes to workers. A worker that cannot take its share is out; its nodes wait for the next attempt. */
-    void start(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> nodes) throws InterruptedException {
+    void start(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> nodes, ScanThreads callers) throws Exception {
         TreeMap<NodeId, Long> counts = new TreeMap<>();
         nodes.forEach((id, node) -> {
             counts.put(id, node.pieces);
@@ -108,6 +107,8 @@ final class Attempt {
         });
         List<Assignment.Share> all = Assignment.of(counts, workers.size(), cycle.builders());
         long windowBytes = Math.max(1, cycle.windowMemory() / all.size());
+        Map<Outbox, Assignment.Share> given = new LinkedHashMap<>();
+        List<Callable<Boolean>> starts = new ArrayList<>();
         for (Assignment.Share share : all) {
             WorkerPort worker = workers.get(share.worker());
             Outbox outbox = new Outbox(
@@ -118,8 +119,7 @@ final class Attempt {
                     cycle.workerPatience(),
                     cycle.pause(),
                     cycle.time());
-            outboxes.add(outbox);
-            shares.put(outbox, share);
+            given.put(outbox, share);
             List<NodeToBuild> toBuild = new ArrayList<>();
             for (NodeId id : share.nodes()) {
                 NodeRun node = nodes.get(id);
@@ -132,44 +132,58 @@ final class Attempt {
                 toBuild.add(new NodeToBuild(id, node.geometry));
             }
             SessionStart start = new SessionStart(key, cycle.owner(), cycle.seed(), cycle.keys(), toBuild);
-            try {
-                cycle.persist(outbox, () -> {
-                    worker.start(start);
-                    return true;
-                });
-                outbox.open();
-            } catch (HoldfastException e) {
-                outbox.giveUp("" + e.getMessage());
-            }
+            starts.add(() -> start(outbox, start));
+        }
+        shares = given;
+        callers.all(starts);
+    }
+
+    /** Also empty filters take their time, where they are large. */
+    private boolean start(Outbox outbox, SessionStart start) throws InterruptedException {
+        try {
+            cycle.persist(outbox, () -> {
+                outbox.worker().start(start);
+                return true;
+            });
+            outbox.open();
+            return true;
+        } catch (HoldfastException e) {
+            outbox.giveUp("" + e.getMessage());
+            return false;
         }
     }
 
     /** The scan is over: ends the sessions, and settles each node as agreed, refused, or lost. */
-    void end() throws Exception {
+    void end(ScanThreads callers) throws Exception {
+        List<Callable<List<NodeBuilt>>> ends = new ArrayList<>();
+        shares.forEach((outbox, share) -> ends.add(() -> end(outbox, share)));
         Map<NodeId, List<NodeBuilt>> built = new HashMap<>();
-        for (Outbox outbox : outboxes) {
-            Assignment.Share share = shares.get(outbox);
-            if (share == null || !outbox.finish()) {
-                continue;
-            }
-            Map<NodeId, Long> endings = new HashMap<>();
-            for (NodeId id : share.nodes()) {
-                Lane lane = lanes.get(id);
-                endings.put(id, lane == null ? -1 : lane.last);
-            }
-            try {
-                for (NodeBuilt one : cycle.persist(outbox, () -> outbox.worker().end(key, endings))) {
-                    if (endings.containsKey(one.node())) {
-                        built.computeIfAbsent(one.node(), node -> new ArrayList<>())
-                                .add(one);
-                    }
-                }
-            } catch (HoldfastException e) {
-                outbox.giveUp("" + e.getMessage());
-            }
+        for (List<NodeBuilt> ofWorker : callers.all(ends)) {
+            ofWorker.forEach(one ->
+                    built.computeIfAbsent(one.node(), node -> new ArrayList<>()).add(one));
         }
         for (Lane lane : lanes.values()) {
             settle(lane, built.getOrDefault(lane.node.id(), List.of()));
+        }
+    }
+
+    /** What the worker has of its share; nothing if it was given up. It computes the digests of all its filters now. */
+    private List<NodeBuilt> end(Outbox outbox, Assignment.Share share) throws InterruptedException {
+        if (!outbox.finish()) {
+            return List.of();
+        }
+        Map<NodeId, Long> endings = new HashMap<>();
+        for (NodeId id : share.nodes()) {
+            Lane lane = lanes.get(id);
+            endings.put(id, lane == null ? -1 : lane.last);
+        }
+        try {
+            return cycle.persist(outbox, () -> outbox.worker().end(key, endings)).stream()
+                    .filter(one -> endings.containsKey(one.node()))
+                    .toList();
+        } catch (HoldfastException e) {
+            outbox.giveUp("" + e.getMessage());
+            return List.of();
         }
     }
 
@@ -196,7 +210,7 @@ final class Attempt {
 
     /** Nothing of this attempt is wanted any more, whatever became of it. */
     void drop() {
-        for (Outbox outbox : outboxes) {
+        for (Outbox outbox : shares.keySet()) {
             outbox.close();
             try {
                 outbox.worker().drop(key);

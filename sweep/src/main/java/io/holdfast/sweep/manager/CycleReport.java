@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param rows rows of the catalogue that went into filters, counted once
  * @param attempts how many attempts it took
  * @param note one line about the whole; empty if there is nothing to say
+ * @param took by part: count, scan, compare, deliver, examine, trash
  */
 public record CycleReport(
         OwnerId owner,

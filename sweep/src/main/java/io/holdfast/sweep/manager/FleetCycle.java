@@ -69,7 +69,6 @@ final class FleetCycle {
 
     /** Runs it to the end, as far as nodes and workers let it. */
     CycleReport run(List<SweepManager.Seen> fit, Map<NodeId, String> unfit, ScanThreads callers) throws Exception {
-        long began = time().nanoTime();
         try (ScanThreads threads = config.threads().get()) {
             NodeRounds rounds = new NodeRounds(this, callers);
             try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
@@ -78,7 +77,6 @@ final class FleetCycle {
                 settleAlarms(snapshot, fit);
                 build(snapshot, threads, callers, rounds);
             }
-            lap("build", began);
             long built = time().nanoTime();
             phase = "examine";
             rounds.awaitExamined();
@@ -96,10 +94,11 @@ final class FleetCycle {
     }
 
     private void lap(String part, long from) {
-        took.put(part, Duration.ofNanos(time().nanoTime() - from));
+        took.merge(part, Duration.ofNanos(time().nanoTime() - from), Duration::plus);
     }
 
     private void plan(Catalogue.Snapshot snapshot, ScanThreads threads, List<SweepManager.Seen> fit) throws Exception {
+        long began = time().nanoTime();
         Map<NodeId, Long> counts = FingerprintScan.counts(snapshot, threads, done -> {
             rows = done;
             renewIfDue();
@@ -120,6 +119,7 @@ final class FleetCycle {
                             new WitnessSample(Hashing.xxh3_64(witnessKey)),
                             time().nanoTime()));
         }
+        lap("count", began);
     }
 
     private Map<NodeId, Long> counted = Map.of();
@@ -161,12 +161,19 @@ final class FleetCycle {
             Attempt attempt = new Attempt(this, new SessionKey(ticket.cycle(), ticket.token(), number));
             attempts.add(attempt);
             current = attempt;
-            attempt.start(workers, pending);
+            long began = time().nanoTime();
+            attempt.start(workers, pending, callers);
             scan(snapshot, threads, attempt, number == 1 ? null : new TreeSet<>(pending.keySet()));
-            attempt.end();
+            lap("scan", began);
+            phase = "compare";
+            long scanned = time().nanoTime();
+            attempt.end(callers);
+            lap("compare", scanned);
             snapshot.check();
             phase = "deliver";
+            long compared = time().nanoTime();
             rounds.deliver();
+            lap("deliver", compared);
         }
         pending().values().forEach(node -> node.fail(node.detail + "; no attempt is left"));
     }
@@ -207,7 +214,10 @@ final class FleetCycle {
         FingerprintScan.Seen seen = new FingerprintScan(
                         snapshot,
                         attempt.targets(),
-                        config.parts().memory(config.bufferMemory() / 2),
+                        config.parts()
+                                .gathering(
+                                        config.bufferMemory() / 2,
+                                        attempt.targets().size()),
                         threads,
                         List.of(),
                         done -> {
@@ -298,10 +308,8 @@ final class FleetCycle {
         List<FleetStatus.OfWorker> workers = new ArrayList<>();
         Attempt attempt = current;
         if (attempt != null) {
-            for (Outbox outbox : List.copyOf(attempt.outboxes())) {
-                Assignment.Share share = attempt.shares().get(outbox);
-                if (share != null) {
-                    workers.add(new FleetStatus.OfWorker(
+            attempt.shares()
+                    .forEach((outbox, share) -> workers.add(new FleetStatus.OfWorker(
                             outbox.worker().address(),
                             outbox.givenUp().isEmpty() ? "at work" : "lost: " + outbox.givenUp(),
                             share.nodes().getFirst().name(),
@@ -309,9 +317,7 @@ final class FleetCycle {
                             share.nodes().size(),
                             share.pieces(),
                             outbox.piecesSent(),
-                            outbox.piecesAcknowledged()));
-                }
-            }
+                            outbox.piecesAcknowledged())));
         }
         List<FleetStatus.OfNode> lines = new ArrayList<>();
         for (NodeRun node : List.copyOf(nodes.values())) {
@@ -325,7 +331,8 @@ final class FleetCycle {
                     progress == null ? 0 : progress.trashed(),
                     node.detail));
         }
-        return new FleetStatus(owner(), ticket.cycle(), phase, rows, rowsExpected, workers, lines, alarms);
+        return new FleetStatus(
+                owner(), ticket.cycle(), phase, rows, rowsExpected, workers, lines, lines.size(), alarms);
     }
 
     SweepManager.Config config() {
@@ -370,7 +377,7 @@ final class FleetCycle {
 
     /** Half of the buffer memory is for what is under way, half for what is being gathered. */
     long windowMemory() {
-        return config.parts().memory(config.bufferMemory() / 2);
+        return config.bufferMemory() / 2;
     }
 
     Duration workerPatience() {

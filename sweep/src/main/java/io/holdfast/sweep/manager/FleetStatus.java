@@ -3,7 +3,11 @@ package io.holdfast.sweep.manager;
 import io.holdfast.sweep.piece.OwnerId;
 import java.util.List;
 
-/** How a manager stands, for a person who watches. */
+/**
+ * How a manager stands, for a person who watches.
+ *
+ * @param nodesInAll more than there are lines for, if the fleet is very large
+ */
 public record FleetStatus(
         OwnerId owner,
         long cycle,
@@ -12,6 +16,7 @@ public record FleetStatus(
         long rowsExpected,
         List<OfWorker> workers,
         List<OfNode> nodes,
+        int nodesInAll,
         List<String> alarms) {
 
     /** A worker, the range of node ids that it builds for, and how far it is. */

@@ -20,8 +20,8 @@ class Parts {
         return 8 * 1024;
     }
 
-    /** The memory for gathering, and that for what is under way. */
-    long memory(long given) {
+    /** The memory for gathering the pieces of so many nodes. */
+    long gathering(long given, int nodes) {
         return given;
     }
 

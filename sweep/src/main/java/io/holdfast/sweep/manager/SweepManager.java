@@ -352,7 +352,7 @@ public final class SweepManager {
             alarms.add("the log of cycles cannot be read: " + e.getMessage());
         }
         return cycle == null
-                ? new FleetStatus(catalogue.owner(), 0, "idle", 0, 0, List.of(), List.of(), alarms)
+                ? new FleetStatus(catalogue.owner(), 0, "idle", 0, 0, List.of(), List.of(), 0, alarms)
                 : cycle.status(alarms);
     }
 }

@@ -269,23 +269,7 @@ public final class NodeAgent {
             String detail,
             List<NodeStatus.Alarm> alarms) {
         return new NodeProgress(
-                node.id(),
-                node.idBytes(),
-                last,
-                state,
-                examined,
-                digest,
-                "",
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                detail,
-                time.instant(),
-                alarms);
+                node.id(), node.idBytes(), last, state, examined, digest, "", 0, 0, 0, 0, 0, 0, 0, detail, alarms);
     }
 
     private NodeProgress of(NodeStatus.UnderWay waiting, long last, List<NodeStatus.Alarm> alarms) {
@@ -305,7 +289,6 @@ public final class NodeAgent {
                 0,
                 0,
                 "",
-                time.instant(),
                 alarms);
     }
 
@@ -327,7 +310,6 @@ public final class NodeAgent {
                 report.spared(SpareReason.YOUNG) + report.spared(SpareReason.RENEWED),
                 report.failed(),
                 failure.isEmpty() ? report.detail() : failure,
-                time.instant(),
                 alarms);
     }
 }

@@ -1,7 +1,9 @@
 package io.holdfast.sweep.node;
 
+import io.holdfast.HoldfastException;
+import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.piece.NodeId;
-import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -10,7 +12,6 @@ import java.util.List;
  * @param lastCycle the highest cycle that it took of the owner
  * @param digest of the filter it examined with
  * @param verdict empty until it has examined
- * @param clock the node's own, so that a manager sees when it is off
  */
 public record NodeProgress(
         NodeId node,
@@ -28,7 +29,6 @@ public record NodeProgress(
         long young,
         long failed,
         String detail,
-        Instant clock,
         List<NodeStatus.Alarm> alarms) {
 
     /** The life of a cycle on a node. */
@@ -41,6 +41,20 @@ public record NodeProgress(
         TRASHING,
         DONE,
         FAILED
+    }
+
+    public NodeProgress {
+        alarms = List.copyOf(alarms);
+        long[] numbers = {
+            lastCycle, examined, wouldTrash, wouldTrashBytes, trashed, trashedBytes, live, young, failed,
+        };
+        boolean sound = idBytes >= 1 && idBytes <= Fingerprint.ID_BYTES_MAX;
+        if (!sound || Arrays.stream(numbers).anyMatch(number -> number < 0)) {
+            throw HoldfastException.misuse(
+                    "node " + node + " says that it keeps ids of " + idBytes + " bytes, and counts "
+                            + Arrays.toString(numbers),
+                    "see which software answers there");
+        }
     }
 
     public boolean isReady() {

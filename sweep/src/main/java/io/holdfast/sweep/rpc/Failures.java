@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 final class Failures {
 
     private static final System.Logger LOG = System.getLogger(Failures.class.getName());
-    private static final int TEXT_MAX = 1000;
     private static final Metadata.Key<String> CATEGORY =
             Metadata.Key.of("holdfast-category", Metadata.ASCII_STRING_MARSHALLER);
     private static final Metadata.Key<String> ACTION =
@@ -74,8 +73,9 @@ final class Failures {
 
     /** Header values of gRPC are printable ASCII. */
     private static String ascii(@Nullable String text) {
-        String some = text == null ? "" : text.length() > TEXT_MAX ? text.substring(0, TEXT_MAX) : text;
-        return some.replaceAll("[^\\x20-\\x7e]", "?").strip();
+        return Wire.words(text == null ? "" : text)
+                .replaceAll("[^\\x20-\\x7e]", "?")
+                .strip();
     }
 
     /** What a failed call to a peer means here. */

@@ -16,8 +16,11 @@ import java.util.function.Supplier;
 /** A manager's port: workers register, people look. */
 public final class ManagerService extends SweepManagerGrpc.SweepManagerImplBase {
 
-    /** Nodes of which a status tells; a larger fleet is asked node by node. */
+    /** So many lines and words fit into one message; what of a larger fleet is left out, its nodes tell themselves. */
     private static final int NODES_MAX = 15_000;
+
+    private static final int WORKERS_MAX = 1000;
+    private static final int DETAILS_MAX = 1 << 20;
 
     private final Registrations registrations;
     private final Supplier<FleetStatus> status;
@@ -42,18 +45,19 @@ public final class ManagerService extends SweepManagerGrpc.SweepManagerImplBase 
         Failures.answer(to, () -> encode(status.get()));
     }
 
-    private static StatusResponse encode(FleetStatus status) {
+    static StatusResponse encode(FleetStatus status) {
         StatusResponse.Builder message = StatusResponse.newBuilder()
                 .setOwner(status.owner().name())
                 .setCycle(status.cycle())
                 .setPhase(status.phase())
                 .setRows(status.rows())
                 .setRowsExpected(status.rowsExpected())
-                .addAllAlarms(status.alarms());
-        for (FleetStatus.OfWorker worker : status.workers()) {
+                .setNodesInAll(status.nodesInAll());
+        status.alarms().stream().limit(Wire.ALARMS_MAX).map(Wire::words).forEach(message::addAlarms);
+        for (FleetStatus.OfWorker worker : first(WORKERS_MAX, status.workers())) {
             message.addWorkers(WorkerLine.newBuilder()
                     .setAddress(worker.address())
-                    .setState(worker.state())
+                    .setState(Wire.words(worker.state(), Wire.WORDS_OF_A_NODE_MAX))
                     .setFirstNode(worker.firstNode())
                     .setLastNode(worker.lastNode())
                     .setNodes(worker.nodes())
@@ -61,8 +65,10 @@ public final class ManagerService extends SweepManagerGrpc.SweepManagerImplBase 
                     .setPiecesSent(worker.piecesSent())
                     .setPiecesAcknowledged(worker.piecesAcknowledged()));
         }
-        for (FleetStatus.OfNode node :
-                status.nodes().subList(0, Math.min(NODES_MAX, status.nodes().size()))) {
+        int details = 0;
+        for (FleetStatus.OfNode node : first(NODES_MAX, status.nodes())) {
+            String detail = Wire.words(node.detail(), details < DETAILS_MAX ? Wire.WORDS_MAX : 1);
+            details += detail.length();
             message.addNodes(NodeLine.newBuilder()
                     .setNodeId(node.node())
                     .setState(node.state())
@@ -70,9 +76,13 @@ public final class ManagerService extends SweepManagerGrpc.SweepManagerImplBase 
                     .setPieces(node.pieces())
                     .setWouldTrash(node.wouldTrash())
                     .setTrashed(node.trashed())
-                    .setDetail(node.detail()));
+                    .setDetail(detail));
         }
         return message.build();
+    }
+
+    private static <T> List<T> first(int most, List<T> of) {
+        return of.subList(0, Math.min(most, of.size()));
     }
 
     static FleetStatus decode(StatusResponse message) {
@@ -105,6 +115,7 @@ public final class ManagerService extends SweepManagerGrpc.SweepManagerImplBase 
                 message.getRowsExpected(),
                 workers,
                 nodes,
+                message.getNodesInAll(),
                 List.copyOf(message.getAlarmsList()));
     }
 }

@@ -10,10 +10,10 @@ import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.proto.AlarmLine;
 import io.holdfast.sweep.proto.CarryResponse;
+import io.holdfast.sweep.proto.Done;
 import io.holdfast.sweep.proto.ProgressRequest;
 import io.holdfast.sweep.proto.ProgressResponse;
 import io.holdfast.sweep.proto.RetainChunk;
-import io.holdfast.sweep.proto.RetainResponse;
 import io.holdfast.sweep.proto.SignedText;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
 import io.holdfast.sweep.retain.Signed;
@@ -26,8 +26,6 @@ import org.jspecify.annotations.Nullable;
 /** A storage node's port for cycles. */
 public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
 
-    private static final int ALARMS_MAX = 100;
-
     private final NodeAgent agent;
 
     public NodeService(NodeAgent agent) {
@@ -35,18 +33,18 @@ public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
     }
 
     @Override
-    public StreamObserver<RetainChunk> retain(StreamObserver<RetainResponse> to) {
+    public StreamObserver<RetainChunk> retain(StreamObserver<Done> to) {
         return new Receiver(to);
     }
 
     /** Takes a manifest, checks its signature before anything else is taken, then the filter. */
     private final class Receiver implements StreamObserver<RetainChunk> {
-        private final StreamObserver<RetainResponse> to;
+        private final StreamObserver<Done> to;
         private @Nullable Signed manifest;
         private @Nullable Incoming incoming;
         private boolean ended;
 
-        Receiver(StreamObserver<RetainResponse> to) {
+        Receiver(StreamObserver<Done> to) {
             this.to = to;
         }
 
@@ -89,7 +87,7 @@ public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
                 try (InputStream in = whole.read()) {
                     agent.retain(signed, in);
                 }
-                return RetainResponse.getDefaultInstance();
+                return Done.getDefaultInstance();
             });
             end();
         }
@@ -118,7 +116,7 @@ public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
             NodeAgent.Carried carried = agent.carry(Wire.decode(order));
             return CarryResponse.newBuilder()
                     .setCount(carried.count())
-                    .setDetail(carried.detail())
+                    .setDetail(Wire.words(carried.detail()))
                     .build();
         });
     }
@@ -139,10 +137,9 @@ public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
                 .setLive(progress.live())
                 .setYoung(progress.young())
                 .setFailed(progress.failed())
-                .setDetail(progress.detail())
-                .setClockMillis(progress.clock().toEpochMilli());
+                .setDetail(Wire.words(progress.detail()));
         List<NodeStatus.Alarm> alarms = progress.alarms();
-        for (NodeStatus.Alarm alarm : alarms.subList(0, Math.min(ALARMS_MAX, alarms.size()))) {
+        for (NodeStatus.Alarm alarm : alarms.subList(0, Math.min(Wire.ALARMS_MAX, alarms.size()))) {
             message.addAlarms(AlarmLine.newBuilder()
                     .setCycle(alarm.cycle())
                     .setPieceId(ByteString.copyFrom(alarm.id().bytes()))

@@ -56,13 +56,12 @@ public final class Peers implements AutoCloseable {
     }
 
     /** Registers a worker with a manager; answers how long that holds. */
-    public Duration register(String manager, String worker, long incarnation) {
+    public Duration register(String manager, String worker) {
         try {
             return Duration.ofMillis(SweepManagerGrpc.newBlockingStub(channel(manager))
                     .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
                     .register(RegisterRequest.newBuilder()
                             .setAddress(Wire.address(worker))
-                            .setIncarnation(incarnation)
                             .build())
                     .getLeaseMillis());
         } catch (io.grpc.StatusRuntimeException e) {

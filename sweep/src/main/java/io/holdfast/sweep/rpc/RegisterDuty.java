@@ -13,16 +13,14 @@ public final class RegisterDuty implements Duty {
     private final Peers peers;
     private final String manager;
     private final String worker;
-    private final long incarnation;
     private final Consumer<String> changes;
     private String state = "";
 
     /** @param changes told in a line whenever the worker becomes registered or cannot be */
-    public RegisterDuty(Peers peers, String manager, String worker, long incarnation, Consumer<String> changes) {
+    public RegisterDuty(Peers peers, String manager, String worker, Consumer<String> changes) {
         this.peers = peers;
         this.manager = manager;
         this.worker = worker;
-        this.incarnation = incarnation;
         this.changes = changes;
     }
 
@@ -34,7 +32,7 @@ public final class RegisterDuty implements Duty {
     @Override
     public Step step() {
         try {
-            Duration lease = peers.register(manager, worker, incarnation);
+            Duration lease = peers.register(manager, worker);
             say("registered", "registered with the manager at " + manager);
             return Step.restFor(1, lease.dividedBy(3));
         } catch (HoldfastException e) {

@@ -18,10 +18,10 @@ import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.sweep.proto.AlarmLine;
 import io.holdfast.sweep.proto.CarryResponse;
+import io.holdfast.sweep.proto.Done;
 import io.holdfast.sweep.proto.ProgressRequest;
 import io.holdfast.sweep.proto.ProgressResponse;
 import io.holdfast.sweep.proto.RetainChunk;
-import io.holdfast.sweep.proto.RetainResponse;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
 import io.holdfast.sweep.retain.Signed;
 import java.io.BufferedOutputStream;
@@ -86,7 +86,7 @@ public final class RemoteNode implements NodePort {
             CarryResponse answer = SweepNodeGrpc.newBlockingStub(channel)
                     .withDeadlineAfter(RESTORE_SECONDS, TimeUnit.SECONDS)
                     .carry(Wire.encode(order));
-            return new NodeAgent.Carried(answer.getCount(), answer.getDetail());
+            return new NodeAgent.Carried(answer.getCount(), Wire.words(answer.getDetail()));
         } catch (StatusRuntimeException e) {
             throw Failures.decode("node " + id + " at " + address, e);
         }
@@ -94,7 +94,8 @@ public final class RemoteNode implements NodePort {
 
     private static NodeProgress decode(ProgressResponse message, OwnerId owner) {
         List<NodeStatus.Alarm> alarms = new ArrayList<>();
-        for (AlarmLine alarm : message.getAlarmsList()) {
+        for (AlarmLine alarm :
+                message.getAlarmsList().subList(0, Math.min(Wire.ALARMS_MAX, message.getAlarmsCount()))) {
             alarms.add(new NodeStatus.Alarm(
                     owner,
                     alarm.getCycle(),
@@ -107,8 +108,8 @@ public final class RemoteNode implements NodePort {
                 message.getLastCycle(),
                 NodeProgress.State.valueOf(message.getState()),
                 message.getExamined(),
-                message.getDigest(),
-                message.getVerdict(),
+                Wire.words(message.getDigest()),
+                Wire.words(message.getVerdict()),
                 message.getWouldTrash(),
                 message.getWouldTrashBytes(),
                 message.getTrashed(),
@@ -116,8 +117,7 @@ public final class RemoteNode implements NodePort {
                 message.getLive(),
                 message.getYoung(),
                 message.getFailed(),
-                message.getDetail(),
-                Instant.ofEpochMilli(message.getClockMillis()),
+                Wire.words(message.getDetail()),
                 alarms);
     }
 
@@ -136,7 +136,7 @@ public final class RemoteNode implements NodePort {
     }
 
     /** Sends no faster than the node takes. */
-    private static final class Upload implements ClientResponseObserver<RetainChunk, RetainResponse> {
+    private static final class Upload implements ClientResponseObserver<RetainChunk, Done> {
         private @Nullable ClientCallStreamObserver<RetainChunk> stream;
         private boolean over;
         private @Nullable Throwable failure;
@@ -209,7 +209,7 @@ public final class RemoteNode implements NodePort {
         }
 
         @Override
-        public void onNext(RetainResponse response) {
+        public void onNext(Done response) {
             // Its end is what counts.
         }
 

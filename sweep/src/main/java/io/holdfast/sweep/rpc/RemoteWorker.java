@@ -9,7 +9,6 @@ import io.holdfast.sweep.manager.WorkerPort;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.proto.DeliverRequest;
 import io.holdfast.sweep.proto.DeliverResponse;
-import io.holdfast.sweep.proto.DropSessionRequest;
 import io.holdfast.sweep.proto.EndSessionRequest;
 import io.holdfast.sweep.proto.FrameReply;
 import io.holdfast.sweep.proto.PingRequest;
@@ -73,8 +72,7 @@ public final class RemoteWorker implements WorkerPort {
                 .addPieces(new StreamObserver<>() {
                     @Override
                     public void onNext(FrameReply reply) {
-                        replies.reply(new io.holdfast.sweep.transfer.FrameReply(
-                                reply.getAcknowledged(), reply.getMissingFrom(), reply.getMissingTo()));
+                        replies.reply(Wire.decode(reply));
                     }
 
                     @Override
@@ -137,15 +135,12 @@ public final class RemoteWorker implements WorkerPort {
         } catch (IllegalArgumentException e) {
             category = Category.MISUSE;
         }
-        return Optional.of(new HoldfastException(category, answer.getProblem(), answer.getAction(), null));
+        return Optional.of(
+                new HoldfastException(category, Wire.words(answer.getProblem()), Wire.words(answer.getAction()), null));
     }
 
     @Override
     public void drop(SessionKey session) {
-        var unused = call(
-                CALL_SECONDS,
-                stub -> stub.dropSession(DropSessionRequest.newBuilder()
-                        .setSessionId(Wire.encode(session))
-                        .build()));
+        var unused = call(CALL_SECONDS, stub -> stub.dropSession(Wire.encode(session)));
     }
 }

@@ -11,6 +11,7 @@ import io.holdfast.sweep.proto.SignedText;
 import io.holdfast.sweep.proto.StartSessionRequest;
 import io.holdfast.sweep.retain.Signed;
 import io.holdfast.sweep.transfer.Frame;
+import io.holdfast.sweep.transfer.FrameReply;
 import io.holdfast.sweep.transfer.NodeBatch;
 import io.holdfast.sweep.transfer.NodeBuilt;
 import io.holdfast.sweep.transfer.NodeToBuild;
@@ -31,7 +32,16 @@ final class Wire {
 
     static final int FINGERPRINT_BYTES = 16;
 
+    /** The most alarms that a node tells of. */
+    static final int ALARMS_MAX = 100;
+
+    /** What is said for people is cut after so many letters; what is said of every node, earlier. */
+    static final int WORDS_MAX = 1000;
+
+    static final int WORDS_OF_A_NODE_MAX = 100;
+
     private static final int ADDRESS_MAX = 256;
+    private static final int DIGEST_BYTES = 32;
 
     private Wire() {}
 
@@ -56,6 +66,15 @@ final class Wire {
 
     static Signed decode(SignedText signed) {
         return new Signed(signed.getText().toByteArray(), signed.getSignature().toByteArray());
+    }
+
+    /** What is said for people, cut if it is too long. */
+    static String words(String text) {
+        return words(text, WORDS_MAX);
+    }
+
+    static String words(String text, int most) {
+        return text.length() <= most ? text : text.substring(0, most - 1) + "…";
     }
 
     static String address(String address) {
@@ -100,6 +119,18 @@ final class Wire {
         return new Frame(decode(message.getSessionId()), message.getNumber(), batches);
     }
 
+    static io.holdfast.sweep.proto.FrameReply encode(FrameReply reply) {
+        return io.holdfast.sweep.proto.FrameReply.newBuilder()
+                .setAcknowledged(reply.acknowledged())
+                .setMissingFrom(reply.missingFrom())
+                .setMissingTo(reply.missingTo())
+                .build();
+    }
+
+    static FrameReply decode(io.holdfast.sweep.proto.FrameReply message) {
+        return new FrameReply(message.getAcknowledged(), message.getMissingFrom(), message.getMissingTo());
+    }
+
     static StartSessionRequest encode(SessionStart start) {
         StartSessionRequest.Builder message = StartSessionRequest.newBuilder()
                 .setSessionId(encode(start.key()))
@@ -138,16 +169,20 @@ final class Wire {
                 .setSumLow(built.sum().low())
                 .setDistinctLeast(built.distinctLeast())
                 .setDigest(ByteString.copyFrom(HexFormat.of().parseHex(built.digest())))
-                .setProblem(built.problem())
+                .setProblem(words(built.problem(), WORDS_OF_A_NODE_MAX))
                 .build();
     }
 
     static NodeBuilt decode(io.holdfast.sweep.proto.NodeBuilt built) {
+        int digest = built.getDigest().size();
+        if (digest != DIGEST_BYTES && digest != 0) {
+            throw HoldfastException.misuse("a digest of " + digest + " bytes", "send " + DIGEST_BYTES + ", or none");
+        }
         return new NodeBuilt(
                 new NodeId(built.getNodeId()),
                 new Tally.Sum(built.getCount(), built.getSumHigh(), built.getSumLow()),
                 built.getDistinctLeast(),
                 HexFormat.of().formatHex(built.getDigest().toByteArray()),
-                built.getProblem());
+                words(built.getProblem(), WORDS_OF_A_NODE_MAX));
     }
 }

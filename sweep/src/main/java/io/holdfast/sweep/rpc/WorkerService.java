@@ -8,14 +8,14 @@ import io.holdfast.sweep.proto.AddPieceRequest;
 import io.holdfast.sweep.proto.AddPieceResponse;
 import io.holdfast.sweep.proto.DeliverRequest;
 import io.holdfast.sweep.proto.DeliverResponse;
-import io.holdfast.sweep.proto.DropSessionRequest;
-import io.holdfast.sweep.proto.DropSessionResponse;
+import io.holdfast.sweep.proto.Done;
 import io.holdfast.sweep.proto.EndSessionRequest;
 import io.holdfast.sweep.proto.EndSessionResponse;
 import io.holdfast.sweep.proto.Frame;
 import io.holdfast.sweep.proto.FrameReply;
 import io.holdfast.sweep.proto.PingRequest;
 import io.holdfast.sweep.proto.PingResponse;
+import io.holdfast.sweep.proto.SessionId;
 import io.holdfast.sweep.proto.StartSessionRequest;
 import io.holdfast.sweep.proto.StartSessionResponse;
 import io.holdfast.sweep.proto.SweepWorkerGrpc;
@@ -51,9 +51,7 @@ public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
     public void startSession(StartSessionRequest request, StreamObserver<StartSessionResponse> to) {
         Failures.answer(to, () -> {
             worker.start(Wire.decode(request));
-            return StartSessionResponse.newBuilder()
-                    .setIncarnation(worker.incarnation())
-                    .build();
+            return StartSessionResponse.getDefaultInstance();
         });
     }
 
@@ -88,13 +86,7 @@ public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
                 }
                 try {
                     io.holdfast.sweep.transfer.Frame frame = Wire.decode(message);
-                    io.holdfast.sweep.transfer.FrameReply reply =
-                            worker.session(frame.session()).take(frame);
-                    to.onNext(FrameReply.newBuilder()
-                            .setAcknowledged(reply.acknowledged())
-                            .setMissingFrom(reply.missingFrom())
-                            .setMissingTo(reply.missingTo())
-                            .build());
+                    to.onNext(Wire.encode(worker.session(frame.session()).take(frame)));
                 } catch (RuntimeException e) {
                     ended = true;
                     to.onError(Failures.encode(e));
@@ -140,18 +132,18 @@ public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
                     Wire.decode(request.getManifest()));
             return refused.map(why -> DeliverResponse.newBuilder()
                             .setCategory(why.category().name())
-                            .setProblem("" + why.getMessage())
-                            .setAction(why.action())
+                            .setProblem(Wire.words("" + why.getMessage()))
+                            .setAction(Wire.words(why.action()))
                             .build())
                     .orElseGet(DeliverResponse::getDefaultInstance);
         });
     }
 
     @Override
-    public void dropSession(DropSessionRequest request, StreamObserver<DropSessionResponse> to) {
+    public void dropSession(SessionId session, StreamObserver<Done> to) {
         Failures.answer(to, () -> {
-            worker.drop(Wire.decode(request.getSessionId()));
-            return DropSessionResponse.getDefaultInstance();
+            worker.drop(Wire.decode(session));
+            return Done.getDefaultInstance();
         });
     }
 }

@@ -12,8 +12,8 @@ import java.util.List;
  */
 public record SessionStart(SessionKey key, OwnerId owner, long seed, Tally.Keys keys, List<NodeToBuild> nodes) {
 
-    /** The most nodes of one session. */
-    public static final int NODES_MAX = 25_000;
+    /** The most nodes of one session: what is told of them at its end must fit into a message. */
+    public static final int NODES_MAX = 16_000;
 
     public SessionStart {
         nodes = List.copyOf(nodes);

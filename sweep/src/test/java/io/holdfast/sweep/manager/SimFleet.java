@@ -493,8 +493,8 @@ final class SimFleet implements AutoCloseable {
         }
 
         @Override
-        long memory(long given) {
-            return 1;
+        long gathering(long given, int nodes) {
+            return 256L * nodes;
         }
 
         @Override

@@ -14,6 +14,10 @@ public final class MemoryFolder implements TempDirFactory {
 
     @Override
     public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext extension) throws IOException {
+        return create();
+    }
+
+    public static Path create() throws IOException {
         return Files.isWritable(MEMORY)
                 ? Files.createTempDirectory(MEMORY, "holdfast-sweep-")
                 : Files.createTempDirectory("holdfast-sweep-");

@@ -5,16 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.testkit.ChildJvm;
+import io.holdfast.testkit.ClassCache;
 import io.holdfast.testkit.KillPoint;
 import io.holdfast.testkit.Seeds;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -22,8 +23,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -32,19 +31,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * kill -9 of storage nodes at each point of put, trash, restore and empty. One process serves several nodes, each of
- * which stands still when it reaches its own point; when all stand, the process is killed. So each kill leaves several
- * nodes behind, every one exactly as a kill at its point leaves it, at the price of one JVM. After it, another process
- * opens each node and finds: every piece that was acknowledged or is live, whole; nothing half there; nothing at two
- * places; and the interrupted work can be done to its end.
+ * kill -9 of a storage node at each point of put, trash, restore and empty: a process stands still when it reaches its point,
+ * and is killed there. After it, another process opens the node and finds: every piece that was acknowledged or is live,
+ * whole; nothing half there; nothing at two places; and the interrupted work can be done to its end.
  */
 class NodeCrashIT {
 
     private static final List<PieceId> LIVE = Fleet.ids(1, 24);
     private static final List<PieceId> GARBAGE = Fleet.ids(2, 8);
     private static final List<PieceId> NEW = Fleet.ids(3, 3);
-    /** With 1, each point costs a process of its own. */
-    private static final int NODES_A_PROCESS = Integer.getInteger("nodes.a.process", 10);
+    private static final int KILLS = 200;
+    private static final String STANDING = "standing";
 
     enum Work {
         PUT,
@@ -58,34 +55,45 @@ class NodeCrashIT {
 
     @Test
     void killAtEveryStepLosesNoLivePieceAndLeavesNothingHalfThere() throws Exception {
-        Map<Work, KillPoint.Census> points = new HashMap<>();
-        for (Work work : Work.values()) {
-            KillPoint.Census census = new KillPoint.Census();
-            Path path = folder.resolve("census-" + work);
-            work(path, work, prepare(path, work), census, line -> {});
-            points.put(work, census);
-        }
+        Map<Work, Prepared> prepared = new EnumMap<>(Work.class);
         Set<String> reached = new HashSet<>();
-        points.values().forEach(census -> reached.addAll(census.counts().keySet()));
+        ChildJvm.Setup training = ChildJvm.of(Child.class);
+        for (Work work : Work.values()) {
+            Path path = folder.resolve("prepared-" + work);
+            Prepared one = new Prepared(path, prepare(path, work), new KillPoint.Census());
+            work(one.copy(folder.resolve("census-" + work)), work, one.now(), one.points(), line -> {});
+            prepared.put(work, one);
+            reached.addAll(one.points().counts().keySet());
+            Path other = one.copy(folder.resolve("training-" + work));
+            training.arguments(new Doomed(other, work, one.now(), "no point", 1).arguments());
+        }
         assertThat(reached).as("every named step is killed at").hasSize(NodeStep.values().length);
-        Seeds.of(200 / NODES_A_PROCESS).run((seed, random) -> {
-            List<Doomed> doomed = new ArrayList<>();
-            for (int i = 0; i < NODES_A_PROCESS; i++) {
-                long number = seed * NODES_A_PROCESS + i;
-                Work work = Work.values()[(int) (number % Work.values().length)];
-                Path path = folder.resolve("node-" + number);
-                KillPoint.Census census = Objects.requireNonNull(points.get(work));
-                doomed.add(draw(path, work, prepare(path, work), census, number, random));
-            }
-            kill(doomed);
+        ClassCache cache = ClassCache.fill(folder.resolve("cache"), training);
+        Seeds.of(KILLS).twoAtATime().run((seed, random) -> {
+            Work work = Work.values()[(int) (seed % Work.values().length)];
+            Prepared node = Objects.requireNonNull(prepared.get(work));
+            kill(cache, draw(node.copy(folder.resolve("node-" + seed)), work, node, seed, random));
         });
+    }
+
+    /** A node that stands where a work begins, and the points which that work reaches. */
+    private record Prepared(Path path, Instant now, KillPoint.Census points) {
+
+        Path copy(Path to) throws IOException {
+            try (Stream<Path> files = Files.walk(path)) {
+                for (Path file : files.toList()) {
+                    Files.copy(file, to.resolve(path.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
+                }
+            }
+            return to;
+        }
     }
 
     /** A node, its work, and the point at which it stands still: its name, and how often it is reached until then. */
     private record Doomed(Path path, Work work, Instant now, String point, int nth) {
 
-        List<Object> arguments() {
-            return List.of(path, work, now.toEpochMilli(), point, nth);
+        Object[] arguments() {
+            return new Object[] {path, work, now.toEpochMilli(), point, nth};
         }
 
         @Override
@@ -95,32 +103,26 @@ class NodeCrashIT {
     }
 
     /** Each named point alike, whichever time it is reached. */
-    private static Doomed draw(
-            Path path, Work work, Instant now, KillPoint.Census census, long number, RandomGenerator random) {
-        List<String> names = List.copyOf(census.counts().keySet());
+    private static Doomed draw(Path path, Work work, Prepared node, long number, RandomGenerator random) {
+        Map<String, Integer> counts = node.points().counts();
+        List<String> names = List.copyOf(counts.keySet());
         String name = names.get((int) (number / Work.values().length % names.size()));
-        return new Doomed(
-                path, work, now, name, 1 + random.nextInt(census.counts().getOrDefault(name, 1)));
+        return new Doomed(path, work, node.now(), name, 1 + random.nextInt(counts.getOrDefault(name, 1)));
     }
 
-    private static void kill(List<Doomed> doomed) throws Exception {
-        List<Set<PieceId>> acknowledged = new ArrayList<>();
-        List<Object> arguments = new ArrayList<>();
-        for (Doomed node : doomed) {
-            acknowledged.add(new HashSet<>(LIVE));
-            arguments.addAll(node.arguments());
-        }
+    private static void kill(ClassCache cache, Doomed doomed) throws Exception {
+        Set<PieceId> acknowledged = new HashSet<>(LIVE);
         try (ChildJvm child =
-                ChildJvm.of(Child.class).arguments(arguments.toArray()).launch()) {
-            for (String line = child.readLine(); line != null; line = child.readLine()) {
-                String[] parts = line.split(" ", 2);
-                acknowledged.get(Integer.parseInt(parts[0])).add(PieceId.parse(parts[1], 16));
-            }
-            child.awaitKilled();
+                cache.child(Child.class).arguments(doomed.arguments()).launch()) {
+            child.awaitLine(line -> {
+                if (!line.equals(STANDING)) {
+                    acknowledged.add(PieceId.parse(line, 16));
+                }
+                return line.equals(STANDING);
+            });
+            child.kill();
         }
-        for (int i = 0; i < doomed.size(); i++) {
-            checkAndFinish(doomed.get(i), acknowledged.get(i));
-        }
+        checkAndFinish(doomed, acknowledged);
     }
 
     private static void checkAndFinish(Doomed doomed, Set<PieceId> acknowledged) throws IOException {
@@ -230,54 +232,34 @@ class NodeCrashIT {
         }
     }
 
-    /** The process that is killed: a thread a node. */
+    /** The process that is killed. */
     static final class Child {
 
         private static final int ARGUMENTS_EACH = 5;
 
-        public static void main(String[] args) throws Exception {
-            int nodes = args.length / ARGUMENTS_EACH;
-            CountDownLatch standing = new CountDownLatch(nodes);
-            for (int i = 0; i < nodes; i++) {
-                int number = i;
-                String[] mine = Arrays.copyOfRange(args, i * ARGUMENTS_EACH, (i + 1) * ARGUMENTS_EACH);
-                Thread.ofPlatform().start(() -> {
-                    try {
-                        Instant now = Instant.ofEpochMilli(Long.parseLong(mine[2]));
-                        Consumer<String> points = new StandStill(mine[3], Integer.parseInt(mine[4]), standing);
-                        work(Path.of(mine[0]), Work.valueOf(mine[1]), now, points, id -> say(number, id));
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                });
+        public static void main(String[] args) throws IOException {
+            for (int i = 0; i < args.length; i += ARGUMENTS_EACH) {
+                Instant now = Instant.ofEpochMilli(Long.parseLong(args[i + 2]));
+                Consumer<String> points = new StandStill(args[i + 3], Integer.parseInt(args[i + 4]));
+                work(Path.of(args[i]), Work.valueOf(args[i + 1]), now, points, ChildJvm::say);
             }
-            if (standing.await(30, TimeUnit.SECONDS)) {
-                KillPoint.at("all stand", 1).accept("all stand");
-            }
-            Runtime.getRuntime().halt(1);
-        }
-
-        private static synchronized void say(int number, String id) {
-            ChildJvm.say(number + " " + id);
         }
     }
 
     /** Never returns from the nth visit of its point. */
     private static final class StandStill implements Consumer<String> {
         private final String point;
-        private final CountDownLatch standing;
         private int left;
 
-        StandStill(String point, int nth, CountDownLatch standing) {
+        StandStill(String point, int nth) {
             this.point = point;
             this.left = nth;
-            this.standing = standing;
         }
 
         @Override
         public void accept(String reached) {
             if (reached.equals(point) && --left == 0) {
-                standing.countDown();
+                ChildJvm.say(STANDING);
                 while (true) {
                     LockSupport.park();
                 }

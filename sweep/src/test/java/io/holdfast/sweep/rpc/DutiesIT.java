@@ -10,30 +10,26 @@ import io.holdfast.sweep.manager.FleetStatus;
 import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.manager.SweepManager;
 import io.holdfast.sweep.node.Fleet;
-import io.holdfast.sweep.node.MemoryFolder;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a manager and a worker do by themselves, stepped by hand. */
 class DutiesIT {
 
     private static final Duration INTERVAL = Duration.ofDays(5);
 
-    @TempDir(factory = MemoryFolder.class)
-    private Path folder;
+    @RegisterExtension
+    final LoopbackFleet fleet = new LoopbackFleet();
 
-    private LoopbackFleet fleet;
     private final Told told = new Told();
 
     private static final class Told implements CycleDuty.Listener {
@@ -53,14 +49,8 @@ class DutiesIT {
 
     @BeforeEach
     void open() throws IOException {
-        fleet = new LoopbackFleet(folder);
         fleet.node("n1", 40, 8).node("n2", 30, 6).node("n3", 50, 10);
         fleet.age();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        fleet.close();
     }
 
     private CycleDuty duty(SweepManager manager) {
@@ -125,14 +115,14 @@ class DutiesIT {
     @Test
     void aWorkerKeepsItselfRegisteredWhileManagersComeAndGo() throws Exception {
         Registrations registrations = new Registrations(fleet.time);
-        FleetStatus idle = new FleetStatus(Fleet.PHOTOS, 0, "idle", 0, 0, List.of(), List.of(), List.of());
+        FleetStatus idle = new FleetStatus(Fleet.PHOTOS, 0, "idle", 0, 0, List.of(), List.of(), 0, List.of());
         List<String> said = new ArrayList<>();
         String address;
         RegisterDuty duty;
         try (RpcServer manager = RpcServer.start(
                 "127.0.0.1:0", new ManagerService(registrations, () -> idle), Optional.empty(), Set.of())) {
             address = manager.address();
-            duty = new RegisterDuty(fleet.peers, address, "127.0.0.1:7001", 1, said::add);
+            duty = new RegisterDuty(fleet.peers, address, "127.0.0.1:7001", said::add);
             assertThat(duty.step().next()).isPositive();
             duty.step();
             registrations.await();

@@ -11,12 +11,10 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.manager.CycleLog;
 import io.holdfast.sweep.manager.CycleReport;
-import io.holdfast.sweep.manager.FileCycleStore;
 import io.holdfast.sweep.manager.FleetStatus;
 import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.manager.NodePort;
 import io.holdfast.sweep.node.Fleet;
-import io.holdfast.sweep.node.MemoryFolder;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.proto.Frame;
@@ -29,38 +27,28 @@ import io.holdfast.sweep.worker.PlantedWorkers;
 import io.holdfast.sweep.worker.PlantedWorkers.Lie;
 import io.holdfast.sweep.worker.SweepWorker;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A fleet over real sockets: what works, who lies, what is wrong. */
 class FleetIT {
 
-    @TempDir(factory = MemoryFolder.class)
-    private Path folder;
-
-    private LoopbackFleet fleet;
+    @RegisterExtension
+    final LoopbackFleet fleet = new LoopbackFleet();
 
     @BeforeEach
     void open() throws IOException {
-        fleet = new LoopbackFleet(folder);
         fleet.node("n1", 400, 80).node("n2", 300, 60).node("n3", 0, 20);
         fleet.age();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        fleet.close();
     }
 
     @Test
@@ -85,7 +73,7 @@ class FleetIT {
     void anOperatorApprovesRestoresAndNobodyElseDoes() throws IOException {
         fleet.worker();
         CycleReport dry = fleet.manager().run();
-        NodePort port = fleet.peers.node(new NodeId("n1"), server("n1"));
+        NodePort port = fleet.port("n1");
         NodeProgress planned = port.progress(Fleet.PHOTOS, dry.cycle());
         assertThatThrownBy(() -> port.carry(order(fleet.managerKey, planned, Order.Kind.APPROVE, 1)))
                 .hasMessageContaining("needs operator's");
@@ -110,10 +98,6 @@ class FleetIT {
     private io.holdfast.sweep.retain.Signed order(SigningKey key, NodeProgress planned, Order.Kind kind, long cycle) {
         return new io.holdfast.sweep.manager.Orders(key, fleet.time)
                 .order(kind, Fleet.PHOTOS, planned.node(), cycle, planned.digest(), planned.wouldTrash(), "ann");
-    }
-
-    private String server(String node) {
-        return Objects.requireNonNull(fleet.nodeServers.get(node)).address();
     }
 
     @ParameterizedTest
@@ -205,8 +189,7 @@ class FleetIT {
 
     @Test
     void aSecondManagerWaitsForTheFirst() throws IOException {
-        CycleLog log = new CycleLog(new FileCycleStore(folder.resolve("log")), fleet.time);
-        log.begin(Fleet.PHOTOS, "the first", 1, Duration.ofMinutes(1));
+        fleet.log().begin(Fleet.PHOTOS, "the first", 1, Duration.ofMinutes(1));
         fleet.worker();
         assertThatThrownBy(() -> fleet.manager().run()).hasMessageContaining("is run by the first");
         fleet.wall.advance(Duration.ofMinutes(2));
@@ -216,17 +199,18 @@ class FleetIT {
     @Test
     void workersRegisterAndTheStatusIsSeenFromAfar() throws IOException {
         Registrations registrations = new Registrations(fleet.time);
-        FleetStatus status = new FleetStatus(Fleet.PHOTOS, 7, "scan", 5, 10, List.of(), List.of(), List.of("a thing"));
+        FleetStatus status =
+                new FleetStatus(Fleet.PHOTOS, 7, "scan", 5, 10, List.of(), List.of(), 0, List.of("a thing"));
         try (RpcServer manager = RpcServer.start(
                 "127.0.0.1:0",
                 new ManagerService(registrations, () -> status),
                 java.util.Optional.empty(),
                 java.util.Set.of())) {
-            Duration lease = fleet.peers.register(manager.address(), "127.0.0.1:7001", 1);
+            Duration lease = fleet.peers.register(manager.address(), "127.0.0.1:7001");
             assertThat(lease).isPositive();
             assertThat(registrations.addresses()).containsExactly("127.0.0.1:7001");
             assertThat(fleet.peers.status(manager.address())).isEqualTo(status);
-            assertThatThrownBy(() -> fleet.peers.register(manager.address(), "x y", 1))
+            assertThatThrownBy(() -> fleet.peers.register(manager.address(), "x y"))
                     .isInstanceOf(HoldfastException.class);
         }
     }
@@ -267,8 +251,6 @@ class FleetIT {
     }
 
     private List<CycleLog.Alarm> alarms() throws IOException {
-        return new CycleLog(new FileCycleStore(folder.resolve("log")), fleet.time)
-                .state(Fleet.PHOTOS)
-                .alarms();
+        return fleet.log().state(Fleet.PHOTOS).alarms();
     }
 }

@@ -9,40 +9,28 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.node.Fleet;
-import io.holdfast.sweep.node.MemoryFolder;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.proto.SignedText;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One node or worker of a fleet is in trouble: it is said which and why, and the rest goes on. */
 class FleetTroubleIT {
 
-    @TempDir(factory = MemoryFolder.class)
-    private Path folder;
-
-    private LoopbackFleet fleet;
+    @RegisterExtension
+    final LoopbackFleet fleet = new LoopbackFleet();
 
     @BeforeEach
     void open() throws IOException {
-        fleet = new LoopbackFleet(folder);
         fleet.node("n1", 400, 80).node("n2", 300, 60).worker();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        fleet.close();
     }
 
     private static String failed(CycleReport report, String node) {
@@ -104,7 +92,7 @@ class FleetTroubleIT {
     @Test
     void anotherNodeBehindTheAddressIsNotTakenForTheOneThatIsMeant() throws IOException {
         fleet.age();
-        String address = Objects.requireNonNull(fleet.nodeServers.get("n1")).address();
+        String address = fleet.address("n1");
         CycleReport report = fleet.manager()
                 .nodes(List.of(fleet.peers.node(new NodeId("n9"), address)))
                 .run();
@@ -113,7 +101,7 @@ class FleetTroubleIT {
 
     @Test
     void aMessageLargerThanTheNodeTakesIsRefusedAndTheNodeGoesOn() {
-        String address = Objects.requireNonNull(fleet.nodeServers.get("n1")).address();
+        String address = fleet.address("n1");
         ManagedChannel channel = NettyChannelBuilder.forTarget("dns:///" + address)
                 .usePlaintext()
                 .build();

@@ -2,15 +2,19 @@ package io.holdfast.sweep.rpc;
 
 import io.holdfast.ManualTime;
 import io.holdfast.Time;
+import io.holdfast.embedded.ScratchFolder;
 import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.catalogue.InMemoryCatalogue;
+import io.holdfast.sweep.manager.CycleLog;
 import io.holdfast.sweep.manager.FileCycleStore;
 import io.holdfast.sweep.manager.ManagerSettings;
+import io.holdfast.sweep.manager.NodePort;
 import io.holdfast.sweep.manager.Orders;
 import io.holdfast.sweep.manager.SweepManager;
 import io.holdfast.sweep.manager.WorkerPort;
 import io.holdfast.sweep.node.FilePieceStore;
 import io.holdfast.sweep.node.Fleet;
+import io.holdfast.sweep.node.MemoryFolder;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeSettings;
 import io.holdfast.sweep.node.StorageNode;
@@ -26,6 +30,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -34,9 +39,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Manager, workers and nodes of the product, talking gRPC over loopback, in one process. */
-final class LoopbackFleet implements AutoCloseable {
+/**
+ * Manager, workers and nodes of the product, talking gRPC over loopback, in one process. A test registers it as an extension
+ * and finds it empty: it adds the nodes and workers that it wants, and all of them end with it.
+ */
+final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
 
     private static final Duration AGE = Duration.ofDays(5);
 
@@ -55,12 +66,13 @@ final class LoopbackFleet implements AutoCloseable {
         }
     }
 
-    final Path folder;
     final ManualTime wall = new ManualTime();
     final Time time = new Shifted(wall, Duration.ZERO);
     final SigningKey managerKey = SigningKey.generate("manager-1");
     final SigningKey operatorKey = SigningKey.generate("ann");
-    final KeyRing ring;
+    final KeyRing ring = KeyRing.of(List.of(
+            KeyRing.entry(managerKey, KeyRing.Role.MANAGER, Instant.EPOCH, NEVER),
+            KeyRing.entry(operatorKey, KeyRing.Role.OPERATOR, Instant.EPOCH, NEVER)));
     final InMemoryCatalogue catalogue = new InMemoryCatalogue(Fleet.PHOTOS, "db-1", wall);
     final Peers peers = new Peers(Optional.empty());
     final Map<String, StorageNode> nodes = new TreeMap<>();
@@ -70,12 +82,11 @@ final class LoopbackFleet implements AutoCloseable {
     final TreeSet<PieceId> garbage = new TreeSet<>();
     final Map<String, List<PieceId>> live = new TreeMap<>();
     private final ExecutorService walks = Executors.newCachedThreadPool();
+    private Path folder = Path.of("");
 
-    LoopbackFleet(Path folder) throws IOException {
-        this.folder = folder;
-        this.ring = KeyRing.of(List.of(
-                KeyRing.entry(managerKey, KeyRing.Role.MANAGER, Instant.EPOCH, NEVER),
-                KeyRing.entry(operatorKey, KeyRing.Role.OPERATOR, Instant.EPOCH, NEVER)));
+    @Override
+    public void beforeEach(ExtensionContext context) throws IOException {
+        folder = MemoryFolder.create();
     }
 
     LoopbackFleet node(String name, int livePieces, int garbagePieces) throws IOException {
@@ -122,9 +133,9 @@ final class LoopbackFleet implements AutoCloseable {
     }
 
     SweepManager manager(SigningKey key) throws IOException {
-        List<RemoteNode> ports = new ArrayList<>();
-        nodeServers.forEach((name, server) -> ports.add(peers.node(new NodeId(name), server.address())));
-        return SweepManager.of(catalogue, key, new FileCycleStore(folder.resolve("log")), "test")
+        List<NodePort> ports = new ArrayList<>();
+        nodeServers.keySet().forEach(name -> ports.add(port(name)));
+        return SweepManager.of(catalogue, key, store(), "test")
                 .nodes(ports)
                 .workers(this::workerPorts)
                 .time(time)
@@ -168,8 +179,25 @@ final class LoopbackFleet implements AutoCloseable {
         return true;
     }
 
+    /** Where cycles are numbered. */
+    CycleLog log() throws IOException {
+        return new CycleLog(store(), time);
+    }
+
+    private FileCycleStore store() throws IOException {
+        return new FileCycleStore(folder.resolve("log"));
+    }
+
+    String address(String node) {
+        return Objects.requireNonNull(nodeServers.get(node)).address();
+    }
+
+    NodePort port(String node) {
+        return peers.node(new NodeId(node), address(node));
+    }
+
     @Override
-    public void close() throws IOException {
+    public void afterEach(ExtensionContext context) throws IOException {
         workers.forEach(RpcServer::close);
         nodeServers.values().forEach(RpcServer::close);
         peers.close();
@@ -178,5 +206,6 @@ final class LoopbackFleet implements AutoCloseable {
         for (StorageNode node : nodes.values()) {
             node.close();
         }
+        ScratchFolder.remove(folder);
     }
 }
