@@ -376,7 +376,9 @@ final class AdaptiveEviction implements Eviction {
                 long state = pages.state(page);
                 boolean cut = Pages.kind(state) == Pages.CUT;
                 runLeft = cut ? 1 : Pages.length(state);
-                earned = Pages.kind(state) == Pages.FREE ? 0 : earnings[Pages.slot(state)] + 1e-9;
+                earned = Pages.kind(state) == Pages.FREE
+                        ? 0
+                        : (cut ? earnings[Pages.slot(state)] : runEarns(page, state)) + 1e-9;
                 boolean holdsPinned =
                         pinned != 0 && layout.pageOf(pinned) >= page && layout.pageOf(pinned) < page + runLeft;
                 earned = holdsPinned ? -1 : earned;
@@ -396,6 +398,15 @@ final class AdaptiveEviction implements Eviction {
         }
         clearPages(best, length, pinned);
         return true;
+    }
+
+    /** What each page of a run earns: there is but one value, so it is asked itself. */
+    private double runEarns(int page, long state) {
+        long offset = layout.pageStart(page);
+        long head = mutations.index.headOf(offset);
+        double prior = Math.max(UNREAD_LEAST, slots.stays(Pages.slot(state)));
+        int frequency = marks.frequency(head);
+        return ((frequency > 0 ? 1 : prior) + 0.5 * frequency) / (marks.age(head) + 1) / Pages.length(state);
     }
 
     private void clearPages(int first, int length, long pinned) {

@@ -18,6 +18,10 @@ import java.lang.invoke.VarHandle;
  * The tag is of the first chunk's key, and {@code more} tells whether another may follow, so that most keys that are not
  * there are found absent without touching a chunk. The length is of its value, 65,535 for any from there on: who gets the
  * value makes room for it while the chunk is still on its way from memory.
+ *
+ * <p>A key has a home among the five heads of its line, and may be first under any of them: the home if it is free, else
+ * another that is free, so that the tags of one cache line tell which chunk it is. Only when none is free does it go
+ * second into the chain of its home. So whoever is not first is in the chain of its home.
  */
 final class Index {
 
@@ -45,7 +49,8 @@ final class Index {
         return layout.indexAt + Math.unsignedMultiplyHigh(hash, layout.lines) * SlabLayout.LINE_BYTES;
     }
 
-    static long headAt(long line, long hash) {
+    /** Where the head is that the key is under if it is not first under another. */
+    static long homeAt(long line, long hash) {
         return line + 8 + (((hash & 0xffff) * SlabLayout.HEADS) >>> 16) * 8;
     }
 
@@ -56,6 +61,16 @@ final class Index {
 
     static boolean tagMatches(long head, long hash) {
         return ((head >>> TAG_SHIFT ^ hash >>> 16) & TAG_MASK) == 0;
+    }
+
+    /** Whether the key of the hash is likely to be the first under the head. */
+    static boolean mayBeFirst(long head, long hash) {
+        return (int) head != 0 && tagMatches(head, hash);
+    }
+
+    /** The next head of a line after this one, around its end. */
+    static long headAfter(long head) {
+        return (head & 63) == SlabLayout.HEADS * 8L ? head - (SlabLayout.HEADS - 1) * 8L : head + 8;
     }
 
     /** The length of the first value of the chain, {@link #LONG} if it is that or more. */
@@ -83,8 +98,39 @@ final class Index {
 
     /** Where the head of the chain is that holds the chunk. */
     long headOf(long offset) {
-        long hash = items.hash(offset);
-        return headAt(lineAt(hash), hash);
+        return headOf(items.hash(offset), offset);
+    }
+
+    long headOf(long hash, long offset) {
+        return headOf(memory, hash, lineAt(hash), offset);
+    }
+
+    static long headOf(Memory memory, long hash, long line, long offset) {
+        long home = homeAt(line, hash);
+        int reference = Items.reference(offset);
+        if ((int) memory.word(home) == reference) {
+            return home;
+        }
+        for (long head = headAfter(home); head != home; head = headAfter(head)) {
+            if ((int) memory.word(head) == reference) {
+                return head;
+            }
+        }
+        return home;
+    }
+
+    /** Where the head is under which {@link #stageLink} puts a chunk with the key. */
+    long placeFor(long hash) {
+        long home = homeAt(lineAt(hash), hash);
+        if ((int) memory.word(home) == 0) {
+            return home;
+        }
+        for (long head = headAfter(home); head != home; head = headAfter(head)) {
+            if ((int) memory.word(head) == 0) {
+                return head;
+            }
+        }
+        return home;
     }
 
     /** Shuts readers out of a line; false if it was shut already, and then it is for others to open it again. */
@@ -104,17 +150,26 @@ final class Index {
 
     /** Offset of the chunk with exactly this key, or 0. Only under the lock. */
     long find(long hash, int namespace, byte[] key) {
-        long head = memory.word(headAt(lineAt(hash), hash));
-        int reference = (int) head;
-        if (reference == 0 || (!tagMatches(head, hash) && (head & MORE) == 0)) {
+        long home = homeAt(lineAt(hash), hash);
+        long at = home;
+        do {
+            long head = memory.word(at);
+            if (mayBeFirst(head, hash)) {
+                long offset = sound((int) head, 0);
+                if (isOf(offset, namespace, key)) {
+                    return offset;
+                }
+            }
+            at = headAfter(at);
+        } while (at != home);
+        long head = memory.word(home);
+        if ((head & MORE) == 0) {
             return 0;
         }
-        for (int steps = 0; reference != 0; steps++) {
+        int reference = items.next(sound((int) head, 0));
+        for (int steps = 1; reference != 0; steps++) {
             long offset = sound(reference, steps);
-            long shape = items.shape(offset);
-            if (Items.keyLength(shape) == key.length
-                    && Items.namespace(shape) == namespace
-                    && memory.matches(offset + Items.keyAt(shape), key)) {
+            if (isOf(offset, namespace, key)) {
                 return offset;
             }
             reference = items.next(offset);
@@ -122,17 +177,31 @@ final class Index {
         return 0;
     }
 
-    /** Stages the chunk as first of its chain, with its checksum: from then on there is a value in it. */
+    private boolean isOf(long offset, int namespace, byte[] key) {
+        long shape = items.shape(offset);
+        return Items.keyLength(shape) == key.length
+                && Items.namespace(shape) == namespace
+                && memory.matches(offset + Items.keyAt(shape), key);
+    }
+
+    /** Stages the chunk into its place, with its checksum: from then on there is a value in it. */
     void stageLink(long hash, long offset, int checksum) {
-        long at = headAt(lineAt(hash), hash);
-        int first = (int) journal.read(at);
-        journal.stage(offset, Items.head(first, checksum));
-        journal.stage(at, head(Items.reference(offset), first != 0, hash, items.shape(offset)));
+        long at = placeFor(hash);
+        long head = memory.word(at);
+        if ((int) head == 0) {
+            journal.stage(offset, Items.head(0, checksum));
+            journal.stage(at, head(Items.reference(offset), false, hash, items.shape(offset)));
+            return;
+        }
+        long first = items.offset((int) head);
+        journal.stage(offset, Items.head(items.next(first), checksum));
+        journal.stageLow(first, Items.reference(offset));
+        journal.stage(at, head | MORE);
     }
 
     /** Stages that whoever points to the chunk points to the one after it. */
     void stageUnlink(long hash, long offset) {
-        long at = headAt(lineAt(hash), hash);
+        long at = headOf(hash, offset);
         long head = memory.word(at);
         int next = items.next(offset);
         if ((int) head == Items.reference(offset)) {
@@ -149,7 +218,7 @@ final class Index {
 
     /** Stages what the head tells of a value that gets another shape where it is. */
     void stageReshape(long hash, long offset, long shape) {
-        long at = headAt(lineAt(hash), hash);
+        long at = headOf(hash, offset);
         long head = memory.word(at);
         if ((int) head == Items.reference(offset)) {
             journal.stage(at, withLength(head, shape));
@@ -158,7 +227,7 @@ final class Index {
 
     /** Stages the other chunk in the place of this one. */
     void stageReplace(long hash, long offset, long other) {
-        long at = headAt(lineAt(hash), hash);
+        long at = headOf(hash, offset);
         long head = memory.word(at);
         journal.stage(other, memory.word(offset));
         if ((int) head == Items.reference(offset)) {

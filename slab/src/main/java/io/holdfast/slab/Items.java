@@ -189,10 +189,26 @@ final class Items {
     }
 
     /** The part of the checksum that is much work and needs no lock: it does not depend on the version. */
-    static int content(byte[] value) {
-        CRC32C crc = new CRC32C();
-        crc.update(value, 0, value.length);
-        return (int) crc.getValue();
+    static final class Content {
+
+        private final CRC32C crc = new CRC32C();
+        private final byte[] value;
+        private int done;
+
+        Content(byte[] value) {
+            this.value = value;
+        }
+
+        /** Does the first half, for who has something else to do then. */
+        void half() {
+            crc.update(value, 0, value.length >> 1);
+            done = value.length >> 1;
+        }
+
+        int whole() {
+            crc.update(value, done, value.length - done);
+            return (int) crc.getValue();
+        }
     }
 
     /**

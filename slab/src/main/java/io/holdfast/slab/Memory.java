@@ -22,6 +22,7 @@ class Memory {
     private static final MemorySegment EVERYTHING = everything();
     private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
     private static final ValueLayout.OfLong PLAIN = ValueLayout.JAVA_LONG_UNALIGNED;
+    private static final int LINE_BYTES = 64;
     private static final VarHandle KEY_WORD =
             MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
@@ -115,6 +116,16 @@ class Memory {
 
     long add(long at, long delta) {
         return (long) WORD.getAndAdd(EVERYTHING, address(at), delta);
+    }
+
+    /** Reads a word of each cache line, so that all of them are on their way; their sum, which tells nothing. */
+    long touch(long at, long length) {
+        long first = address(at, length);
+        long sum = 0;
+        for (long i = 0; i <= length - Long.BYTES; i += LINE_BYTES) {
+            sum += EVERYTHING.get(PLAIN, first + i);
+        }
+        return sum;
     }
 
     /** Eight bytes wherever they begin. */

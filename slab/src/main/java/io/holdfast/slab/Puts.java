@@ -46,7 +46,7 @@ final class Puts {
         this.processes = processes;
         this.time = time;
         this.probe = mutations.probe;
-        this.ahead = new ReadAhead(mutations);
+        this.ahead = new ReadAhead(mutations, eviction);
     }
 
     /**
@@ -58,10 +58,7 @@ final class Puts {
         long shape = Items.shape(value.length, key.length, namespace, flags);
         long bytes = checkSize(key, Items.bytes(shape));
         long hash = mutations.items.hash(namespace, key);
-        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
-        long head = ahead.sendFor(hash, victim);
-        int content = Items.content(value);
-        ahead.sendForMore(head, victim);
+        int content = ahead.content(hash, value, bytes);
         if (!section.enter()) {
             return new PutResult(Outcome.BUSY, 0, 0);
         }
@@ -120,7 +117,7 @@ final class Puts {
         }
         loads.voidKey(hash);
         long line = mutations.index.lineAt(hash);
-        long head = Index.headAt(line, hash);
+        long head = found != 0 ? mutations.index.headOf(hash, found) : mutations.index.placeFor(hash);
         int slot = layout.sizes.slotFor(bytes);
         boolean main = found == 0 ? eviction.startsInMain(hash, slot) : Items.isMain(mutations.items.shape(found));
         int frequency = recency instanceof Recency.Marks marks ? marks.frequencyWith(head, found != 0) : 0;
@@ -130,7 +127,7 @@ final class Puts {
                 && Items.hasDeadline(givenShape) == Items.hasDeadline(mutations.items.shape(found))) {
             recency.stored(head, bytes, frequency);
             long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
-            return rewrite(hash, found, shape, content, key, value, ttlNanos, slot);
+            return rewrite(hash, found, shape, content, value, ttlNanos, slot);
         }
         long offset = inPlace ? found : reserve(slot, bytes, found, mayEvict);
         if (offset == 0) {
@@ -148,12 +145,12 @@ final class Puts {
         memory.word(C_VERSION, version);
         long shape = main ? givenShape | Items.FLAG_MAIN : givenShape;
         int checksum = write(hash, offset, shape, version, content, key, value, ttlNanos);
-        recency.stored(head, bytes, frequency);
         probe.at(Probe.Point.VALUE_WRITTEN);
         if (old != 0) {
             mutations.unlink(old, true);
             probe.at(Probe.Point.PUT_UNLINKED);
         }
+        recency.stored(mutations.index.placeFor(hash), bytes, frequency);
         mutations.link(offset, hash, shape, checksum);
         mutations.index.open(line);
         probe.at(Probe.Point.PUT_LINKED);
@@ -167,15 +164,14 @@ final class Puts {
      * Replaces a value where it is, in chain and queue. Only its bytes after the header are written before the last
      * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
      */
-    private PutResult rewrite(
-            long hash, long offset, long shape, int content, byte[] key, byte[] value, long ttlNanos, int slot) {
+    private PutResult rewrite(long hash, long offset, long shape, int content, byte[] value, long ttlNanos, int slot) {
         long line = mutations.index.lineAt(hash);
         mutations.index.shut(line);
         mutations.rewriting(offset);
         probe.at(Probe.Point.REWRITING);
         long version = memory.word(C_VERSION) + 1;
         memory.word(C_VERSION, version);
-        int checksum = writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
+        int checksum = writeBody(hash, offset, shape, version, content, value, ttlNanos);
         probe.at(Probe.Point.VALUE_WRITTEN);
         mutations.rewritten(hash, offset, version, shape, checksum);
         mutations.index.open(line);
@@ -222,11 +218,12 @@ final class Puts {
             long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
         memory.word(offset + 16, version);
         memory.word(Items.shapeAt(offset), shape);
-        return writeBody(hash, offset, shape, version, content, key, value, ttlNanos);
+        memory.write(offset + Items.keyAt(shape), key, 0, key.length);
+        return writeBody(hash, offset, shape, version, content, value, ttlNanos);
     }
 
-    private int writeBody(
-            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+    /** Deadlines and value; the key is there. */
+    private int writeBody(long hash, long offset, long shape, long version, int content, byte[] value, long ttlNanos) {
         long monotonic = 0;
         long wall = 0;
         if (ttlNanos != 0) {
@@ -235,9 +232,7 @@ final class Puts {
             memory.word(offset + Items.HEADER, monotonic);
             memory.word(offset + Items.HEADER + 8, wall);
         }
-        long at = offset + Items.keyAt(shape);
-        memory.write(at, key, 0, key.length);
-        memory.write(at + key.length, value, 0, value.length);
+        memory.write(offset + Items.keyAt(shape) + Items.keyLength(shape), value, 0, value.length);
         return Items.seal(content, hash, version, shape, monotonic, wall);
     }
 }

@@ -1,55 +1,75 @@
 package io.holdfast.slab;
 
 /**
- * Sends for the memory that a put is going to need, so that it comes all at once, while the checksum is computed, and not
- * piece by piece under the lock. What is read here is a guess, and nothing but time depends on it.
+ * Computes the checksum of a value and meanwhile sends for the memory that its put is going to need, so that it comes all
+ * at once and not piece by piece under the lock: with the first half the line of the key, with the second half the chunk
+ * that the line names, or the likely victim and what hangs on it. What is read here is a guess, and nothing but time
+ * depends on it.
  */
 final class ReadAhead {
 
     private static final int KEY_MOST = 256;
+    /** Of larger values the processor sees by itself what comes next. */
+    private static final long BYTES_MOST = 4096;
 
     private final Memory memory;
     private final SlabLayout layout;
     private final Items items;
     private final Index index;
+    private final Pages pages;
+    private final Eviction eviction;
 
-    ReadAhead(Mutations mutations) {
+    ReadAhead(Mutations mutations, Eviction eviction) {
         this.memory = mutations.memory;
         this.layout = mutations.layout;
         this.items = mutations.items;
         this.index = mutations.index;
+        this.pages = mutations.pages;
+        this.eviction = eviction;
     }
 
     /**
-     * Sends for the key's line and the likely victim.
-     *
-     * @return the head of the key's chain
+     * @param bytes of the value with all that belongs to it
+     * @return the {@linkplain Items.Content content} of the value
      */
-    long sendFor(long hash, int victim) {
-        long head = memory.acquire(Index.headAt(index.lineAt(hash), hash));
-        return isNever(shapeOf(victim)) ? 0 : head;
-    }
-
-    /** Sends for the value under the key, and for the line and the neighbour of the victim. */
-    void sendForMore(long head, int victim) {
-        long more = shapeOf((int) head);
-        long offset = (victim & 0xffffffffL) << 3;
-        if (layout.holdsItem(offset)) {
-            more += shapeOf(items.newer(offset));
-            // Without the lock any length may be read: a key that may end outside the file is left alone.
-            boolean inside = offset < layout.size - Items.HEADER - Items.DEADLINES - SlabLayout.KEY_MOST;
-            if (inside && Items.keyLength(items.shape(offset)) <= KEY_MOST) {
-                more += memory.acquire(index.lineAt(items.hash(offset)));
-            }
+    int content(long hash, byte[] value, long bytes) {
+        long home = Index.homeAt(index.lineAt(hash), hash);
+        long head = memory.acquire(home);
+        Items.Content content = new Items.Content(value);
+        content.half();
+        for (long at = Index.headAfter(home); !Index.mayBeFirst(head, hash) && at != home; at = Index.headAfter(at)) {
+            head = memory.word(at);
         }
-        if (isNever(more)) {
+        long seen = Index.mayBeFirst(head, hash) ? sendFor((int) head, bytes) : sendForVictim(bytes);
+        if (isNever(seen)) {
             Thread.onSpinWait();
         }
+        return content.whole();
     }
 
-    private long shapeOf(int reference) {
+    /** The chunk, and what the page table says of it. */
+    private long sendFor(int reference, long bytes) {
         long offset = (reference & 0xffffffffL) << 3;
-        return layout.holdsItem(offset) ? memory.acquire(Items.shapeAt(offset)) : 0;
+        if (!layout.holdsItem(offset) || offset > layout.size - bytes) {
+            return 0;
+        }
+        return memory.touch(offset, Math.min(bytes, BYTES_MOST)) + pages.state(layout.pageOf(offset));
+    }
+
+    /** The value that goes, whose chunk is written then, its line, and its neighbour in the queue. */
+    private long sendForVictim(long bytes) {
+        int victim = eviction.likelyVictim(layout.sizes.slotFor(bytes));
+        long offset = (victim & 0xffffffffL) << 3;
+        if (!layout.holdsItem(offset)) {
+            return 0;
+        }
+        long seen = sendFor(victim, bytes) + sendFor(items.newer(offset), Long.BYTES);
+        // Without the lock any length may be read: a key that may end outside the file is left alone.
+        boolean inside = offset < layout.size - Items.HEADER - Items.DEADLINES - SlabLayout.KEY_MOST;
+        if (inside && Items.keyLength(items.shape(offset)) <= KEY_MOST) {
+            seen += memory.acquire(index.lineAt(items.hash(offset)));
+        }
+        return seen;
     }
 
     /** What was read must seem to be of use, or the compiler drops the reading. */

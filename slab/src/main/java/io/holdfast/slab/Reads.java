@@ -66,15 +66,19 @@ final class Reads {
     /**
      * A copy of the value under the key; null if there is none.
      *
-     * <p>Nearly always the value is the first of its chain and its head tells how long it is. Then the copy is made room
-     * for before the chunk has come from memory, and believed or not at the end, once.
+     * <p>Nearly always the value is the first of a chain and the head tells how long it is. So its chunk is sent for, and
+     * while it comes from memory the copy is made room for; what was read is believed or not at the end, once.
      */
     byte @Nullable [] copy(int namespace, byte[] key) {
         long hash = items.hash(namespace, key);
         long line = Index.lineAt(layout, hash);
-        long headAt = Index.headAt(line, hash);
+        long headAt = Index.homeAt(line, hash);
         long sequence = memory.acquire(line);
         long head = memory.word(headAt);
+        if (!Index.mayBeFirst(head, hash)) {
+            headAt = otherHead(headAt, hash);
+            head = memory.word(headAt);
+        }
         long offset = (head & 0xffffffffL) << 3;
         int length = Index.length(head);
         if ((sequence & 1) != 0
@@ -86,10 +90,13 @@ final class Reads {
         }
         // What a chunk with this key and no deadline must say, so that nothing below waits for what it does say.
         long shape = Items.shape(length, key.length, namespace, 0);
+        if (!fits(offset, shape)) {
+            return get(namespace, key, COPY);
+        }
+        // In this order: making room writes as much as the processor can keep in flight, and would delay the reading.
+        long found = memory.acquire(Items.shapeAt(offset));
         byte[] value = new byte[length];
-        if ((items.shape(offset) & ~Items.FLAG_MAIN) != shape
-                || !fits(offset, shape)
-                || !memory.matches(offset + Items.HEADER, key)) {
+        if ((found & ~Items.FLAG_MAIN) != shape || !memory.matches(offset + Items.HEADER, key)) {
             return get(namespace, key, COPY);
         }
         long version = items.version(offset);
@@ -107,6 +114,15 @@ final class Reads {
         return value;
     }
 
+    /** Of the other heads of the line, the one that the key may be first under; the home again if there is none. */
+    private long otherHead(long home, long hash) {
+        long at = Index.headAfter(home);
+        while (at != home && !Index.mayBeFirst(memory.word(at), hash)) {
+            at = Index.headAfter(at);
+        }
+        return at;
+    }
+
     private void hit(long head, long offset, long version) {
         if (processes.hit()) {
             slots.addHits(pages.slotOf(offset), Processes.SAMPLED_ONE_IN);
@@ -118,14 +134,13 @@ final class Reads {
     <R> @Nullable R get(int namespace, byte[] key, Taker<R> taker) {
         long hash = items.hash(namespace, key);
         long line = Index.lineAt(layout, hash);
-        long head = Index.headAt(line, hash);
         for (int attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {
             long sequence = memory.acquire(line);
             if ((sequence & 1) != 0) {
                 pause(attempt);
                 continue;
             }
-            long offset = find(head, hash, namespace, key);
+            long offset = find(Index.homeAt(line, hash), hash, namespace, key);
             long shape = offset > 0 ? items.shape(offset) : 0;
             long version = offset > 0 ? items.version(offset) : 0;
             boolean gone = offset > 0 && isGone(offset, shape, version);
@@ -153,7 +168,7 @@ final class Reads {
             }
             VarHandle.acquireFence();
             if (memory.opaque(line) == sequence) {
-                hit(head, offset, version);
+                hit(Index.headOf(memory, hash, line, offset), offset, version);
                 return taken;
             }
         }
@@ -162,24 +177,38 @@ final class Reads {
     }
 
     /** Offset of the chunk with the key; 0 if there is none, {@link #TORN} if the chain made no sense. */
-    private long find(long headAt, long hash, int namespace, byte[] key) {
-        long head = memory.word(headAt);
-        int reference = (int) head;
-        if (reference == 0 || (!Index.tagMatches(head, hash) && (head & Index.MORE) == 0)) {
-            return 0;
-        }
-        for (int steps = 0; reference != 0; steps++) {
-            long offset = (reference & 0xffffffffL) << 3;
-            if (!layout.holdsItem(offset) || steps > CHAIN_MOST) {
-                return TORN;
+    private long find(long home, long hash, int namespace, byte[] key) {
+        long at = home;
+        do {
+            long head = memory.word(at);
+            if (Index.mayBeFirst(head, hash)) {
+                long offset = (head & 0xffffffffL) << 3;
+                if (!layout.holdsItem(offset)) {
+                    return TORN;
+                }
+                if (isOf(offset, items.shape(offset), namespace, key)) {
+                    return offset;
+                }
             }
-            long shape = items.shape(offset);
-            if (isOf(offset, shape, namespace, key)) {
+            at = Index.headAfter(at);
+        } while (at != home);
+        long head = memory.word(home);
+        return (head & Index.MORE) == 0 ? 0 : findBehind(head & 0xffffffffL, namespace, key);
+    }
+
+    /** As above, among those in the chain after the first. */
+    private long findBehind(long first, int namespace, byte[] key) {
+        long offset = first << 3;
+        for (int steps = 0; layout.holdsItem(offset) && steps <= CHAIN_MOST; steps++) {
+            if (steps > 0 && isOf(offset, items.shape(offset), namespace, key)) {
                 return offset;
             }
-            reference = items.next(offset);
+            offset = (items.next(offset) & 0xffffffffL) << 3;
+            if (offset == 0) {
+                return 0;
+            }
         }
-        return 0;
+        return TORN;
     }
 
     /** Whether a chunk of this shape has the key and lies in the file; true of nothing until the sequence was checked. */

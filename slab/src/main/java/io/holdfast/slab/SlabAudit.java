@@ -207,18 +207,19 @@ final class SlabAudit {
         for (long i = 0; i < layout.lines; i++) {
             long line = layout.indexAt + i * SlabLayout.LINE_BYTES;
             expect((memory.word(line) & 1) == 0, "line " + i + " of the index is shut");
+            List<long[]> keys = new ArrayList<>();
             for (int head = 1; head <= SlabLayout.HEADS; head++) {
-                walkChain(line, line + head * 8L, met);
+                walkChain(line, line + head * 8L, met, keys);
             }
         }
         expect(met.equals(live), "the index does not lead to every value");
     }
 
-    private void walkChain(long line, long headAt, BitSet met) {
+    private void walkChain(long line, long headAt, BitSet met, List<long[]> keys) {
         long head = memory.word(headAt);
         int reference = (int) head;
-        List<long[]> chain = new ArrayList<>();
-        while (reference != 0) {
+        int place = 0;
+        for (; reference != 0; place++) {
             long offset = (reference & 0xffffffffL) << 3;
             if (!pages.isChunk(offset) || !live.get(grain(offset)) || met.get(grain(offset))) {
                 expect(false, "the chain at " + headAt + " leads to offset " + offset + ", which is wrong");
@@ -227,21 +228,21 @@ final class SlabAudit {
             met.set(grain(offset));
             long hash = items.hash(offset);
             expect(
-                    mutations.index.lineAt(hash) == line && Index.headAt(line, hash) == headAt,
+                    mutations.index.lineAt(hash) == line && (place == 0 || Index.homeAt(line, hash) == headAt),
                     "the value at offset " + offset + " is in the wrong chain");
             expect(
-                    !chain.isEmpty() || Index.describes(head, hash, items.shape(offset)),
+                    place > 0 || Index.describes(head, hash, items.shape(offset)),
                     "the head at " + headAt + " has the wrong tag or length");
-            expect(isNewIn(chain, hash, offset), "the key at offset " + offset + " is there twice");
-            chain.add(new long[] {hash, offset});
+            expect(isNewIn(keys, hash, offset), "the key at offset " + offset + " is there twice");
+            keys.add(new long[] {hash, offset});
             reference = items.next(offset);
         }
-        expect(chain.size() < 2 || (head & Index.MORE) != 0, "the head at " + headAt + " hides its chain");
+        expect(place < 2 || (head & Index.MORE) != 0, "the head at " + headAt + " hides its chain");
     }
 
-    private boolean isNewIn(List<long[]> chain, long hash, long offset) {
+    private boolean isNewIn(List<long[]> keys, long hash, long offset) {
         long shape = items.shape(offset);
-        for (long[] other : chain) {
+        for (long[] other : keys) {
             long otherShape = items.shape(other[1]);
             if (other[0] == hash
                     && Items.namespace(shape) == Items.namespace(otherShape)

@@ -74,6 +74,11 @@ class HeapMemory extends Memory {
     }
 
     @Override
+    long touch(long at, long length) {
+        return 0;
+    }
+
+    @Override
     long unaligned(long at) {
         int shift = (int) (at & 7) * 8;
         int index = (int) (at >>> 3);

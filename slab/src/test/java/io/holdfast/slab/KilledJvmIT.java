@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * JVMs that are killed with SIGKILL at every named point of put, remove, move and repair, while others use the same
- * file. 100 cycles by default, {@code -Dcycles=1000} on demand.
+ * file. 100 cycles by default, {@code -Dcycles=1000} on demand, {@code -Dseed=N} for others.
  */
 class KilledJvmIT {
 
@@ -34,11 +34,16 @@ class KilledJvmIT {
         return given.isEmpty() ? 100 : Integer.parseInt(given);
     }
 
+    private static long seed() {
+        String given = System.getProperty("seed", "");
+        return given.isEmpty() ? 42 : Long.parseLong(given);
+    }
+
     @ParameterizedTest
     @EnumSource(Preset.class)
     void deathAtAnyNamedPointNeitherBlocksNorCorruptsTheOthers(Preset preset) {
         Path file = directory.resolve("cache");
-        SplittableRandom random = new SplittableRandom(42);
+        SplittableRandom random = new SplittableRandom(seed());
         Map<Probe.Point, Integer> killed = new EnumMap<>(Probe.Point.class);
         try (SlabCache cache =
                 MixedWork.builder(file, preset).busyAfter(OTHERS_GO_ON_WITHIN).open()) {
@@ -99,7 +104,7 @@ class KilledJvmIT {
     @Test
     void killedAtRandomTimes() {
         Path file = directory.resolve("random");
-        SplittableRandom random = new SplittableRandom(43);
+        SplittableRandom random = new SplittableRandom(seed() + 1);
         try (SlabCache cache = MixedWork.builder(file, Preset.ADAPTIVE)
                 .busyAfter(OTHERS_GO_ON_WITHIN)
                 .open()) {

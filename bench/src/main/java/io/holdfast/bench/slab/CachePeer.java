@@ -20,9 +20,24 @@ interface CachePeer extends AutoCloseable {
         return true;
     }
 
+    /** How many of the most popular keys fit into one that does not evict. */
+    default int keysMost() {
+        return Integer.MAX_VALUE;
+    }
+
     /** Whether it keeps values outside the heap. */
     default boolean offHeap() {
         return true;
+    }
+
+    /** A new and empty one of the same kind and size. */
+    default CachePeer another() {
+        throw new UnsupportedOperationException();
+    }
+
+    /** The longest that its lock was held. */
+    default double longestHoldMicros() {
+        return Double.NaN;
     }
 
     /** Things to report at the end, {@code name=value} separated by spaces. */
@@ -43,6 +58,7 @@ interface CachePeer extends AutoCloseable {
     enum Kind {
         HOLDFAST,
         RAW,
+        RAW_BY_RANK,
         CAFFEINE,
         CHRONICLE,
         EHCACHE,
@@ -51,7 +67,7 @@ interface CachePeer extends AutoCloseable {
         CachePeer open(Path file, long bytes, int entries) {
             return switch (this) {
                 case HOLDFAST -> new HoldfastPeer(file, bytes);
-                case RAW -> new RawCopy(bytes, entries);
+                case RAW, RAW_BY_RANK -> new RawCopy(bytes, entries);
                 case CAFFEINE -> new CaffeinePeer(bytes);
                 case CHRONICLE -> new ChroniclePeer(bytes);
                 case EHCACHE -> new EhcachePeer(bytes);

@@ -28,9 +28,12 @@ final class ChroniclePeer implements CachePeer {
 
     @Override
     public void put(long key, byte[] value) {
-        if (key < entries) {
-            map.put(CachePeer.keyBytes(key), value);
-        }
+        map.put(CachePeer.keyBytes(key), value);
+    }
+
+    @Override
+    public int keysMost() {
+        return (int) entries;
     }
 
     @Override

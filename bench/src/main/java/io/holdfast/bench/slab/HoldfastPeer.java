@@ -12,9 +12,23 @@ import org.jspecify.annotations.Nullable;
 final class HoldfastPeer implements CachePeer {
 
     private final SlabCache cache;
+    private final Path file;
+    private final long bytes;
 
     HoldfastPeer(Path file, long bytes) {
-        cache = SlabCache.open(file, bytes);
+        this.cache = SlabCache.open(file, bytes);
+        this.file = file;
+        this.bytes = bytes;
+    }
+
+    @Override
+    public CachePeer another() {
+        return new HoldfastPeer(file.resolveSibling(file.getFileName() + "-another"), bytes);
+    }
+
+    @Override
+    public double longestHoldMicros() {
+        return cache.stats().longestHold().toNanos() / 1e3;
     }
 
     @Override
@@ -42,7 +56,7 @@ final class HoldfastPeer implements CachePeer {
                 Locale.ROOT,
                 "overhead=%.4f longestHoldMicros=%.1f mostEvicted=%d mostPerPage=%d pageMoves=%d clean=%b",
                 stats.overhead(),
-                stats.longestHold().toNanos() / 1e3,
+                longestHoldMicros(),
                 stats.mostEvictedByAPut(),
                 mostPerPage,
                 stats.pageMoves(),

@@ -6,9 +6,13 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -20,28 +24,37 @@ import org.HdrHistogram.Histogram;
  *   get THREADS OPERATIONS  of keys that are there     -> million operations per CPU-second, summed over the threads
  *   put THREADS OPERATIONS                             -> the same
  *   latency OPERATIONS      one thread                 -> p99.9 of get and put in microseconds
+ *   hold OPERATIONS         a new cache in this JVM    -> longest hold of its lock in microseconds, where there is one
  *   facts
  * </pre>
  */
 final class PeerMain {
 
+    private static final int THREADS_MOST = 2;
+
     private final CachePeer peer;
     private final Workload workload;
+    private final boolean byRank;
+    /** The same threads all the time: a new one would be given a heap of its own by the C library, and pay for it. */
+    private final ExecutorService threads = Executors.newFixedThreadPool(THREADS_MOST);
+
     private final byte[][] values = Workload.values();
     /** What was read goes here, so that reading it cannot be optimised away. */
     @SuppressWarnings({"unused", "UnusedVariable"})
     private static volatile int sink;
 
-    private PeerMain(CachePeer peer, Workload workload) {
+    private PeerMain(CachePeer peer, Workload workload, boolean byRank) {
         this.peer = peer;
         this.workload = workload;
+        this.byRank = byRank;
     }
 
     public static void main(String[] arguments) throws Exception {
         CachePeer.Kind kind = CachePeer.Kind.valueOf(arguments[0]);
         int keys = Integer.parseInt(arguments[3]);
         try (CachePeer peer = kind.open(Path.of(arguments[1]), Long.parseLong(arguments[2]), keys)) {
-            PeerMain main = new PeerMain(peer, new Workload(keys, Long.parseLong(arguments[4])));
+            PeerMain main = new PeerMain(
+                    peer, new Workload(keys, Long.parseLong(arguments[4])), kind == CachePeer.Kind.RAW_BY_RANK);
             ChildJvm.sayReady();
             var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             String line;
@@ -58,6 +71,7 @@ final class PeerMain {
             case "get" -> number(rate(words, true));
             case "put" -> number(rate(words, false));
             case "latency" -> latency(Integer.parseInt(words[1]));
+            case "hold" -> number(longestHold(Integer.parseInt(words[1])));
             case "facts" -> peer.facts();
             default -> throw new IllegalArgumentException(words[0]);
         };
@@ -69,7 +83,7 @@ final class PeerMain {
 
     private double fill(int requests) {
         if (!peer.evicts()) {
-            for (int key = 0; key < workload.keys(); key++) {
+            for (int key : workload.mostPopular(peer.keysMost(), byRank)) {
                 peer.put(key, values[Workload.lengthOf(key)]);
             }
         }
@@ -104,29 +118,24 @@ final class PeerMain {
             streams[i] = get || !peer.evicts() ? present(operations) : workload.stream(operations);
         }
         CyclicBarrier together = new CyclicBarrier(threads);
-        double[] rates = new double[threads];
-        Thread[] workers = new Thread[threads];
-        for (int i = 0; i < threads; i++) {
-            int number = i;
-            workers[i] = Thread.ofPlatform().start(() -> {
-                try {
-                    together.await();
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
+        List<Future<Double>> rates = new ArrayList<>();
+        for (int[] stream : streams) {
+            rates.add(this.threads.submit(() -> {
+                together.await();
                 long begin = Meter.threadCpuNanos();
                 if (get) {
-                    getAll(streams[number]);
+                    getAll(stream);
                 } else {
-                    putAll(streams[number]);
+                    putAll(stream);
                 }
-                rates[number] = operations * 1e3 / (Meter.threadCpuNanos() - begin);
-            });
+                return operations * 1e3 / (Meter.threadCpuNanos() - begin);
+            }));
         }
-        for (Thread worker : workers) {
-            worker.join();
+        double sum = 0;
+        for (Future<Double> rate : rates) {
+            sum += rate.get();
         }
-        return Arrays.stream(rates).sum();
+        return sum;
     }
 
     private void getAll(int[] stream) {
@@ -141,6 +150,19 @@ final class PeerMain {
     private void putAll(int[] stream) {
         for (int key : stream) {
             peer.put(key, values[Workload.lengthOf(key)]);
+        }
+    }
+
+    /** The code is compiled by now: what is left is the work of a put, and what the machine does to it. */
+    private double longestHold(int operations) {
+        try (CachePeer fresh = peer.another()) {
+            for (int i = 0; i < operations; i++) {
+                int key = workload.next();
+                if (fresh.get(key) == null || i % 4 == 0) {
+                    fresh.put(key, values[Workload.lengthOf(key)]);
+                }
+            }
+            return fresh.longestHoldMicros();
         }
     }
 

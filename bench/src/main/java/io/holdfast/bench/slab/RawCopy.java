@@ -9,6 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The limit: a hash table that knows where each value lies, a sequence per entry, one copy. No eviction, no key
  * comparison beyond the number, no other process. What a cache that copies cannot be faster than.
+ *
+ * <p>It is filled with the most popular keys in random order, as a cache is: popularity is not known when a value comes.
+ * Filled by rank, the values that are read most lie side by side and share pages and their entries in the processor's
+ * tables, which is worth a quarter of a get; that is measured beside it.
  */
 final class RawCopy implements CachePeer {
 
@@ -78,6 +82,11 @@ final class RawCopy implements CachePeer {
         MemorySegment.copy(value, 0, data, ValueLayout.JAVA_BYTE, offset, value.length);
         WORD.set(table, entry + 8, key + 1);
         WORD.setRelease(table, entry, sequence + 2);
+    }
+
+    @Override
+    public int keysMost() {
+        return Workload.keysIn(data.byteSize());
     }
 
     @Override

@@ -150,6 +150,8 @@ public final class SlabSuite implements Suite {
             speedRows(run, peers, figures);
             Peer holdfast = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
             latencyRows(run, peers, operations);
+            run.row(Row.reported(
+                    "longest lock hold, warm JVM", "us", Direction.LOWER, holdfast.number("hold " + operations * 4)));
             factRows(run, holdfast.ask("facts"));
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.OHC);
@@ -185,7 +187,7 @@ public final class SlabSuite implements Suite {
     }
 
     private static String label(CachePeer.Kind kind) {
-        return kind.name().toLowerCase(java.util.Locale.ROOT);
+        return kind.name().toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
     }
 
     private static void speedRows(Run run, Map<CachePeer.Kind, Peer> peers, Map<String, List<Double>> figures) {
@@ -266,7 +268,8 @@ public final class SlabSuite implements Suite {
         for (String fact : facts.split(" ", -1)) {
             named.put(fact.substring(0, fact.indexOf('=')), fact.substring(fact.indexOf('=') + 1));
         }
-        run.row(Row.reported("longest lock hold", "us", Direction.LOWER, number(named, "longestHoldMicros")));
+        run.row(Row.reported(
+                "longest lock hold, from the first put on", "us", Direction.LOWER, number(named, "longestHoldMicros")));
         run.row(Row.compared(
                         "most values evicted by a put",
                         "values",

@@ -2,6 +2,7 @@ package io.holdfast.bench.slab;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 
 /**
  * Keys by Zipf's law with exponent 0.99, the most popular is 0; values of 64 to 4,096 bytes, the same for a key always.
@@ -38,6 +39,25 @@ final class Workload {
         int[] stream = new int[length];
         Arrays.setAll(stream, i -> next());
         return stream;
+    }
+
+    /** So many of the most popular keys, by rank or in random order. */
+    int[] mostPopular(int count, boolean byRank) {
+        int[] keys = IntStream.range(0, Math.min(count, keys())).toArray();
+        for (int i = keys.length - 1; i > 0 && !byRank; i--) {
+            int other = random.nextInt(i + 1);
+            int key = keys[i];
+            keys[i] = keys[other];
+            keys[other] = key;
+        }
+        return keys;
+    }
+
+    /** How many of the most popular keys have room for their values in so many bytes. */
+    static int keysIn(long bytes) {
+        int key = 0;
+        for (long left = bytes - MOST; left > 0; left -= lengthOf(key++) + Long.BYTES) {}
+        return key;
     }
 
     static int lengthOf(long key) {
