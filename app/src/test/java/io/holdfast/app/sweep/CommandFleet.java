@@ -47,7 +47,8 @@ public final class CommandFleet implements BeforeEachCallback, AfterEachCallback
 
         /** The rest of the first line that has these words. */
         public String awaitLine(String head) {
-            await().atMost(PATIENCE).until(() -> said.toString().contains(head));
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(said.toString()).contains(head));
             return said.toString()
                     .lines()
                     .filter(line -> line.contains(head))

@@ -102,6 +102,8 @@ class FleetCommandsIT {
             manager.awaitLine("cycle 1 of photos");
             manager.awaitLine("cycle 2 of photos");
             manager.awaitLine("cycle 3 of photos");
+            CommandFleet.Staying watching = fleet.stay("sweep", "status", "--manager", address, "--watch");
+            watching.awaitLine("60 of 60 rows");
             ok("sweep", "status", "--manager", address);
             assertThat(fleet.out()).contains("of photos", "n1");
             assertThat(fleet.node().trashed()).isPositive();

@@ -19,7 +19,8 @@ public record SessionStart(SessionKey key, OwnerId owner, long seed, Tally.Keys 
         nodes = List.copyOf(nodes);
         if (nodes.isEmpty() || nodes.size() > NODES_MAX) {
             throw HoldfastException.misuse(
-                    "a session with " + nodes.size() + " nodes", "give it 1 to " + NODES_MAX + " nodes");
+                    "a session with " + nodes.size() + " nodes; one has 1 to " + NODES_MAX,
+                    "add workers, or set sweep.manager.nodes-per-cycle");
         }
         if (nodes.stream().map(NodeToBuild::node).distinct().count() != nodes.size()) {
             throw HoldfastException.misuse("a session that names a node twice", "name each node once");

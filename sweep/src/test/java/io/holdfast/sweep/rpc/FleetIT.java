@@ -70,6 +70,32 @@ class FleetIT {
     }
 
     @Test
+    void moreThanTheFleetsLimitIsTrashedByNoNode() throws IOException {
+        fleet.worker();
+        fleet.manager().run();
+        CycleReport report = fleet.manager().set(SweepSettings.FLEET_LIMIT, 10).run();
+        assertThat(report.note()).contains("more than the fleet's limit of 10 %");
+        assertThat(report.in("waiting")).hasSize(3);
+        assertThat(fleet.garbageLeft()).isEqualTo(160);
+        assertThat(fleet.manager().run().trashed()).isPositive();
+    }
+
+    @Test
+    void theManagersPermitsEmptyTheTrashAfterSevenDaysAndNotBefore() throws IOException {
+        fleet.worker();
+        fleet.manager().run();
+        long trashed = fleet.manager().run().trashed();
+        assertThat(trashed).isPositive();
+        for (int day = 0; day < 7; day++) {
+            assertThat(fleet.manager().empty()).as("day %d", day).isZero();
+            fleet.wall.advance(Duration.ofDays(1));
+        }
+        assertThat(fleet.manager().empty()).isEqualTo(trashed);
+        assertThat(fleet.manager().empty()).isZero();
+        assertThat(fleet.everyLivePieceIsThere()).isTrue();
+    }
+
+    @Test
     void anOperatorApprovesRestoresAndNobodyElseDoes() throws IOException {
         fleet.worker();
         CycleReport dry = fleet.manager().run();

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.node.Fleet;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.proto.ProgressRequest;
+import io.holdfast.sweep.proto.ProgressResponse;
 import io.holdfast.sweep.proto.SignedText;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
 import java.io.IOException;
@@ -17,6 +21,8 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,6 +95,46 @@ class FleetTroubleIT {
         }
     }
 
+    /** It could otherwise make room for others in the fleet's limit. */
+    @Test
+    void aNodeThatAnswersNonsenseIsLeftOutAndTheRestGoesOn() throws IOException {
+        fleet.age();
+        ProgressResponse sound = ProgressResponse.newBuilder()
+                .setNodeId("odd")
+                .setIdBytes(16)
+                .setState("UNKNOWN")
+                .build();
+        for (ProgressResponse odd : List.of(
+                sound.toBuilder().setWouldTrash(-1).build(),
+                sound.toBuilder().setIdBytes(0).build(),
+                sound.toBuilder().setIdBytes(65).build(),
+                sound.toBuilder().setState("HAPPY").build(),
+                sound.toBuilder().setNodeId("../odd").build())) {
+            try (RpcServer server = RpcServer.start("127.0.0.1:0", new OddNode(odd), Optional.empty(), Set.of())) {
+                CycleReport report = fleet.manager()
+                        .nodes(List.of(fleet.peers.node(new NodeId("odd"), server.address())))
+                        .run();
+                assertThat(failed(report, "odd"))
+                        .as(odd.toString())
+                        .containsAnyOf("says that it keeps ids of", "answers nonsense", "node name '../odd'");
+            }
+        }
+    }
+
+    private static final class OddNode extends SweepNodeGrpc.SweepNodeImplBase {
+        private final ProgressResponse answer;
+
+        OddNode(ProgressResponse answer) {
+            this.answer = answer;
+        }
+
+        @Override
+        public void progress(ProgressRequest request, StreamObserver<ProgressResponse> to) {
+            to.onNext(answer);
+            to.onCompleted();
+        }
+    }
+
     @Test
     void anotherNodeBehindTheAddressIsNotTakenForTheOneThatIsMeant() throws IOException {
         fleet.age();
@@ -112,7 +158,11 @@ class FleetTroubleIT {
             assertThatThrownBy(() -> {
                         var unused = SweepNodeGrpc.newBlockingStub(channel).carry(tooLarge);
                     })
-                    .isInstanceOf(StatusRuntimeException.class);
+                    .isInstanceOfSatisfying(
+                            StatusRuntimeException.class,
+                            e -> assertThat(e.getStatus().getCode())
+                                    .as("refused by its size, before anybody looks at it")
+                                    .isNotEqualTo(Status.Code.INVALID_ARGUMENT));
         } finally {
             channel.shutdownNow();
         }
