@@ -37,8 +37,8 @@ final class AdaptiveEviction implements Eviction {
     private static final int OLDEST_LOOKED_AT = 2;
     /** How much an observation counts after the next one. */
     private static final double FADING = 0.98;
-    /** What a value that was never read counts at least, in reads. */
-    private static final double UNREAD_LEAST = 0.02;
+    /** What a value that was never read counts at least, in reads: less, and chance decides between slots of a scan. */
+    private static final double UNREAD_LEAST = 0.06;
 
     private static final int GHOST_EPOCHS_MOST = 128;
 

@@ -59,7 +59,10 @@ class ManyJvmsIT {
                     MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE).open()) {
                 MixedWork work = new MixedWork(cache, new java.util.Random(Long.parseLong(arguments[1])), 90_000);
                 long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.parseLong(arguments[2]));
-                while (System.nanoTime() < end) {
+                for (long round = 1; System.nanoTime() < end; round++) {
+                    if (round % 1_000 == 0) {
+                        ChildJvm.say("round " + round); // whoever says nothing for a minute is taken for hung
+                    }
                     for (int i = 0; i < 100; i++) {
                         if (!work.step()) {
                             ChildJvm.say("WRONG");

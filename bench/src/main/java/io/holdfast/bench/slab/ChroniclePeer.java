@@ -28,7 +28,9 @@ final class ChroniclePeer implements CachePeer {
 
     @Override
     public void put(long key, byte[] value) {
-        map.put(CachePeer.keyBytes(key), value);
+        if (key < entries) {
+            map.put(CachePeer.keyBytes(key), value);
+        }
     }
 
     @Override
