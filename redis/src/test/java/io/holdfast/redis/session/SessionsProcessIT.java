@@ -17,8 +17,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Instances as processes of their own, killed with SIGKILL. */
+@Isolated("it measures how long after a kill everything is closed")
 class SessionsProcessIT {
 
     @RegisterExtension
