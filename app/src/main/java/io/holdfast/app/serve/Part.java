@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 abstract class Part implements Duty, AutoCloseable {
 
     private static final Duration LOOK = Duration.ofSeconds(5);
+    /** After a failure it tries again soon, as the client that it works with may just be connecting, then ever later. */
+    private static final Duration SOON = Duration.ofMillis(50);
+
     private static final Duration AGAIN = Duration.ofSeconds(2);
     private static final Duration MISUSE_AGAIN = Duration.ofSeconds(30);
 
@@ -20,6 +23,7 @@ abstract class Part implements Duty, AutoCloseable {
     private volatile Optional<String> failure = Optional.of("not yet started");
     private volatile String detail = "";
     private boolean up;
+    private Duration again = SOON;
     private volatile boolean closed;
 
     Part(String name) {
@@ -54,14 +58,22 @@ abstract class Part implements Duty, AutoCloseable {
             }
             detail = look();
             failure = Optional.empty();
+            again = SOON;
             return Step.restFor(1, pause());
         } catch (HoldfastException e) {
             failure = Optional.of(e.getMessage() + "; " + e.action());
-            return Step.restFor(0, e.category() == HoldfastException.Category.MISUSE ? MISUSE_AGAIN : AGAIN);
+            return Step.restFor(0, e.category() == HoldfastException.Category.MISUSE ? MISUSE_AGAIN : nextTry());
         } catch (Exception e) {
             failure = Optional.of(e.toString());
-            return Step.restFor(0, AGAIN);
+            return Step.restFor(0, nextTry());
         }
+    }
+
+    private Duration nextTry() {
+        Duration pause = again;
+        Duration twice = pause.multipliedBy(2);
+        again = twice.compareTo(AGAIN) > 0 ? AGAIN : twice;
+        return pause;
     }
 
     /** Why it does not work; empty if it does. */
