@@ -2,23 +2,17 @@ package io.holdfast.testkit;
 
 import io.holdfast.embedded.ScratchFolder;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.Key;
 import java.security.KeyStore;
-import java.util.ArrayList;
-import java.util.Base64;
-import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A certificate for 127.0.0.1 and localhost that nobody trusts but who is told to: made once per process by the JDK's
- * own keytool, as files for the server and as a trust store for clients.
+ * A certificate for 127.0.0.1 and localhost that nobody trusts but who is told to: made once per process, as files for
+ * the server and as a trust store for clients. {@link Certificates} makes those of a fleet.
  */
 public final class Certificate {
 
@@ -32,37 +26,12 @@ public final class Certificate {
     private final Path keyFile;
 
     private Certificate(Path folder) throws IOException, GeneralSecurityException {
-        Path store = folder.resolve("server.p12");
-        keytool(
-                "-genkeypair",
-                "-alias",
-                ALIAS,
-                "-keyalg",
-                "EC",
-                "-groupname",
-                "secp256r1",
-                "-validity",
-                "2",
-                "-dname",
-                "CN=holdfast test",
-                "-ext",
-                "san=ip:127.0.0.1,dns:localhost",
-                "-keystore",
-                store.toString(),
-                "-storetype",
-                "PKCS12",
-                "-storepass",
-                PASSWORD);
-        KeyStore keys = load(store);
-        Key key = keys.getKey(ALIAS, PASSWORD.toCharArray());
-        certificateFile = pem(
-                folder.resolve("server.crt"),
-                "CERTIFICATE",
-                keys.getCertificate(ALIAS).getEncoded());
-        keyFile = pem(folder.resolve("server.key"), "PRIVATE KEY", key.getEncoded());
+        Certificates made = Certificates.make(folder, ALIAS);
+        certificateFile = made.certificate(ALIAS);
+        keyFile = made.key(ALIAS);
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
-        trusted.setCertificateEntry(ALIAS, keys.getCertificate(ALIAS));
+        trusted.setCertificateEntry(ALIAS, made.store(ALIAS).getCertificate(ALIAS));
         trustStore = folder.resolve("trust.p12");
         try (OutputStream out = Files.newOutputStream(trustStore)) {
             trusted.store(out, PASSWORD.toCharArray());
@@ -90,42 +59,12 @@ public final class Certificate {
     public SSLContext sslContext() {
         try {
             var trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(load(trustStore));
+            trust.init(Certificates.load(trustStore));
             SSLContext context = SSLContext.getInstance("TLS");
             context.init(null, trust.getTrustManagers(), null);
             return context;
         } catch (IOException | GeneralSecurityException e) {
             throw new IllegalStateException("the test certificate cannot be used", e);
-        }
-    }
-
-    private static KeyStore load(Path store) throws IOException, GeneralSecurityException {
-        KeyStore keys = KeyStore.getInstance("PKCS12");
-        try (InputStream in = Files.newInputStream(store)) {
-            keys.load(in, PASSWORD.toCharArray());
-        }
-        return keys;
-    }
-
-    private static Path pem(Path file, String kind, byte[] der) throws IOException {
-        String lines = Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII))
-                .encodeToString(der);
-        return Files.writeString(file, "-----BEGIN " + kind + "-----\n" + lines + "\n-----END " + kind + "-----\n");
-    }
-
-    private static void keytool(String... arguments) throws IOException {
-        Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
-        var command = new ArrayList<>(List.of(keytool.toString(), "-J-XX:TieredStopAtLevel=1"));
-        command.addAll(List.of(arguments));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        try {
-            if (process.waitFor() != 0) {
-                throw new IllegalStateException("keytool failed: " + said);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted", e);
         }
     }
 

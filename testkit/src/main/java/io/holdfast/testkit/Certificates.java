@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -16,7 +18,7 @@ import java.util.Objects;
  */
 public final class Certificates {
 
-    private static final String PASSWORD = "holdfast";
+    private static final String PASSWORD = Certificate.PASSWORD;
 
     private final Path folder;
 
@@ -25,8 +27,7 @@ public final class Certificates {
     }
 
     /** @param units the organisational units of the subjects */
-    public static Certificates make(Path folder, String... units)
-            throws IOException, InterruptedException, GeneralSecurityException {
+    public static Certificates make(Path folder, String... units) throws IOException, GeneralSecurityException {
         Certificates made = new Certificates(folder);
         StringBuilder all = new StringBuilder();
         for (String unit : units) {
@@ -36,36 +37,25 @@ public final class Certificates {
         return made;
     }
 
-    private String add(String unit) throws IOException, InterruptedException, GeneralSecurityException {
+    private String add(String unit) throws IOException, GeneralSecurityException {
         Path store = folder.resolve(unit + ".p12");
-        Process keytool = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool")
-                                .toString(),
-                        "-genkeypair",
-                        "-alias",
-                        unit,
-                        "-keyalg",
-                        "EC",
-                        "-dname",
-                        "CN=test, OU=" + unit,
-                        "-ext",
-                        "san=ip:127.0.0.1,dns:localhost",
-                        "-keystore",
-                        store.toString(),
-                        "-storetype",
-                        "PKCS12",
-                        "-storepass",
-                        PASSWORD)
-                .redirectErrorStream(true)
-                .start();
-        String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        if (keytool.waitFor() != 0) {
-            throw new IllegalStateException("keytool failed: " + said);
-        }
-        KeyStore keys = KeyStore.getInstance("PKCS12");
-        try (InputStream in = Files.newInputStream(store)) {
-            keys.load(in, PASSWORD.toCharArray());
-        }
+        keytool(
+                "-genkeypair",
+                "-alias",
+                unit,
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=test, OU=" + unit,
+                "-ext",
+                "san=ip:127.0.0.1,dns:localhost",
+                "-keystore",
+                store.toString(),
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD);
+        KeyStore keys = load(store);
         String text = pem("CERTIFICATE", keys.getCertificate(unit).getEncoded());
         Files.writeString(certificate(unit), text);
         byte[] key =
@@ -74,11 +64,40 @@ public final class Certificates {
         return text;
     }
 
+    private static void keytool(String... arguments) throws IOException {
+        Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
+        List<String> command = new ArrayList<>(List.of(keytool.toString(), "-J-XX:TieredStopAtLevel=1"));
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        try {
+            if (process.waitFor() != 0) {
+                throw new IllegalStateException("keytool failed: " + said);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    static KeyStore load(Path store) throws IOException, GeneralSecurityException {
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        try (InputStream in = Files.newInputStream(store)) {
+            keys.load(in, PASSWORD.toCharArray());
+        }
+        return keys;
+    }
+
     private static String pem(String what, byte[] bytes) {
         return "-----BEGIN " + what + "-----\n"
                 + Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII))
                         .encodeToString(bytes)
                 + "\n-----END " + what + "-----\n";
+    }
+
+    /** Certificate and key of a unit, under its name. */
+    KeyStore store(String unit) throws IOException, GeneralSecurityException {
+        return load(folder.resolve(unit + ".p12"));
     }
 
     public Path certificate(String unit) {

@@ -283,12 +283,15 @@ public final class RedisLink implements AutoCloseable {
             Response<Object> reply = pipeline.sendCommand(evalsha(call));
             return () -> new Reply(reply.get());
         }
-        List<Response<Object>> queued = List.of(
-                pipeline.sendCommand(Protocol.Command.MULTI, new byte[0][]),
-                pipeline.sendCommand(evalsha(call)),
-                pipeline.sendCommand(hset(call)),
-                pipeline.sendCommand(evalsha(call.script(), call.keys().subList(0, 2), List.of())));
-        Response<Object> done = pipeline.sendCommand(Protocol.Command.EXEC, new byte[0][]);
+        // All of it is there before anything is sent: a connection must not go back to the pool within a transaction.
+        List<CommandArguments> commands = List.of(
+                new CommandArguments(Protocol.Command.MULTI),
+                evalsha(call),
+                hset(call),
+                evalsha(call.script(), call.keys().subList(0, 2), List.of()));
+        List<Response<Object>> queued = new ArrayList<>();
+        commands.forEach(command -> queued.add(pipeline.sendCommand(command)));
+        Response<Object> done = pipeline.sendCommand(new CommandArguments(Protocol.Command.EXEC));
         return () -> {
             queued.forEach(Response::get); // what was not even queued says why
             List<?> replies = (List<?>) done.get();
