@@ -35,8 +35,7 @@ final class HeartbeatDuty implements Duty {
     public Step step() {
         serving.tellLost(); // before the lease looks fresh again
         List<Condition> conditions = holds.heartbeat();
-        boolean reached = !conditions.contains(Condition.UNREACHABLE);
-        boolean whole = reached && serving.repair();
+        boolean whole = serving.repair(conditions);
         return Step.restFor(conditions.size(), whole ? pause : soon);
     }
 }

@@ -6,6 +6,7 @@ import io.holdfast.Time;
 import io.holdfast.redis.hold.Held;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.Holds;
+import io.holdfast.redis.hold.Holds.Condition;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -226,10 +227,17 @@ final class Serving {
         handlers.lost(session, new SessionLost(session.id, epoch));
     }
 
-    /** Brings store and instance to agree again where they may not. Answers whether they do everywhere. */
-    boolean repair() {
-        boolean whole = releaseUnsure();
+    /**
+     * Brings store and instance to agree again where they may not, in the shards that a heartbeat has just reached: the
+     * others would only keep these waiting. Answers whether they agree everywhere.
+     */
+    boolean repair(List<Condition> conditions) {
+        boolean whole = releaseUnsure(conditions);
         for (int shard = 0; shard < lostShards.length; shard++) {
+            if (conditions.get(shard) == Condition.UNREACHABLE) {
+                whole = false;
+                continue;
+            }
             boolean wasLost;
             synchronized (lostShards) {
                 wasLost = lostShards[shard];
@@ -250,10 +258,11 @@ final class Serving {
         return whole;
     }
 
-    private boolean releaseUnsure() {
+    private boolean releaseUnsure(List<Condition> conditions) {
         boolean all = true;
         for (LocalSession session : List.copyOf(unsure)) {
-            if (!session.lock.tryLock()) {
+            boolean reached = conditions.get(holds.set().shardOf(session.id)) != Condition.UNREACHABLE;
+            if (!reached || !session.lock.tryLock()) {
                 all = false;
                 continue;
             }
@@ -296,6 +305,11 @@ final class Serving {
             }
             boolean rest = assertBatch(shard, batch);
             return all && rest;
+        } catch (HoldfastException e) {
+            if (!e.isRetryable()) {
+                throw e;
+            }
+            return false; // a shard that does not answer keeps nobody from the others
         } finally {
             unlock(batch);
         }

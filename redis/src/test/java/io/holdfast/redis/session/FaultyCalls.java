@@ -103,8 +103,9 @@ final class FaultyCalls {
         }
     }
 
-    private Fate fate() {
-        int dice = faulty ? random.nextInt(100) : 100;
+    /** Taking a lease is rare, so that it meets with faults more often. */
+    private Fate fate(Call call) {
+        int dice = faulty ? random.nextInt(call.script().name().equals("join.lua") ? 30 : 100) : 100;
         return dice < 4
                 ? Fate.REQUEST_LOST
                 : dice < 8 ? Fate.REPLY_LOST : dice < 11 ? Fate.LATE : dice < 15 ? Fate.REPEATED_LATE : Fate.ANSWERED;
@@ -116,7 +117,7 @@ final class FaultyCalls {
         List<Fate> fates = new ArrayList<>();
         List<Call> executed = new ArrayList<>();
         for (Call call : calls) {
-            Fate fate = instance.isDead() ? Fate.REQUEST_LOST : fate();
+            Fate fate = instance.isDead() ? Fate.REQUEST_LOST : fate(call);
             fates.add(fate);
             if (fate.executes()) {
                 executed.add(call);
@@ -140,13 +141,31 @@ final class FaultyCalls {
         return outcomes;
     }
 
+    /** The instance gets the answer, and the simulation keeps its own account of what that proves. */
     private static Reply told(SimulatedInstance instance, Call call, long sent, Reply reply) {
-        String script = call.script().name();
-        if ((script.equals("renew.lua") || script.equals("join.lua"))
-                && reply.text(0).equals("OK")) {
-            instance.renewed(call.keys().getFirst(), sent, script.equals("join.lua"));
+        List<String> arguments = texts(call.arguments());
+        switch (call.script().name()) {
+            case "renew.lua", "join.lua" -> {
+                if (reply.text(0).equals("OK")) {
+                    instance.renewed(new String(call.keys().getFirst(), UTF_8), arguments.getFirst(), sent);
+                }
+            }
+            case "acquire.lua" -> {
+                String[] lines = reply.text().split("\n", -1);
+                for (int i = 2; i < lines.length; i++) {
+                    if (!lines[i].equals("GONE")) {
+                        long epoch = Long.parseLong(lines[i].substring(0, 16));
+                        instance.asserted(arguments.get(1 + i).substring(1), arguments.get(2), epoch);
+                    }
+                }
+            }
+            default -> {}
         }
         return reply;
+    }
+
+    private static List<String> texts(List<byte[]> bytes) {
+        return bytes.stream().map(one -> new String(one, UTF_8)).toList();
     }
 
     private static HoldfastException noAnswer() {
@@ -168,8 +187,7 @@ final class FaultyCalls {
     }
 
     private void observeSettled(Call call, Reply reply) {
-        List<String> arguments =
-                call.arguments().stream().map(bytes -> new String(bytes, UTF_8)).toList();
+        List<String> arguments = texts(call.arguments());
         for (int i = 0; i < reply.size(); i++) {
             String verb = arguments.get(6 + 4 * i);
             String key = arguments.get(7 + 4 * i);

@@ -1,5 +1,6 @@
 package io.holdfast.redis.session;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -318,6 +319,47 @@ class SessionsIT {
             assertThat(regained.unbroken()).isFalse();
             assertThat(regained.epoch()).isGreaterThan(epoch).isEqualTo(hold.epoch());
         });
+    }
+
+    @Test
+    void shardThatCannotBeReachedKeepsNobodyFromHoldingAgainInTheOthers() {
+        Actor a = stage.actor("a");
+        Actor b = stage.actor("b");
+        SessionHold hold = a.sessions.acquire("x");
+        int shard = a.sessions.view().set().shardOf("x");
+        a.stalled = true;
+        stage.pass(Stage.LEASE.plus(POLL));
+        a.loses = call -> !new String(call.keys().getFirst(), UTF_8).contains("rooms:" + shard + "}");
+        a.stalled = false;
+        stage.pass(POLL);
+        assertThat(hold.isValid()).isTrue();
+        stage.pass(Stage.LEASE.plus(Stage.GRACE).plus(POLL));
+        assertThat(b.closed).isEmpty();
+        assertThat(a.closed).isEmpty();
+    }
+
+    @Test
+    void shardThatFailsWhileItIsToldAgainKeepsNobodyFromTheOthers() {
+        Actor a = stage.actor("a");
+        Actor b = stage.actor("b");
+        SessionHold hold = a.sessions.acquire("x");
+        int shard = a.sessions.view().set().shardOf("x");
+        String other = "y";
+        while (a.sessions.view().set().shardOf(other) == shard) {
+            other += "y";
+        }
+        SessionHold failing = a.sessions.acquire(other);
+        a.stalled = true;
+        stage.pass(Stage.LEASE.plus(POLL));
+        a.loses = call -> call.script().name().equals("acquire.lua")
+                && !new String(call.keys().getFirst(), UTF_8).contains("rooms:" + shard + "}");
+        a.stalled = false;
+        stage.pass(POLL);
+        assertThat(hold.isValid()).isTrue();
+        assertThat(failing.isValid()).isFalse();
+        stage.pass(Stage.LEASE.plus(Stage.GRACE).plus(POLL));
+        assertThat(a.closedIds()).doesNotContain("x");
+        assertThat(b.closedIds()).doesNotContain("x");
     }
 
     @Test

@@ -1,7 +1,5 @@
 package io.holdfast.redis.session;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import io.holdfast.DutyRunner;
 import io.holdfast.HolderId;
 import io.holdfast.HoldfastException;
@@ -37,10 +35,17 @@ final class SimulatedInstance {
     private final boolean overlap;
     private final Deque<Runnable> tasks = new ArrayDeque<>();
     private final Map<String, SessionHold> holds = new HashMap<>();
-    private final Map<String, Long> trustedUntil = new HashMap<>();
-    private final Map<String, Integer> joins = new HashMap<>();
-    private final Map<String, Integer> grantedIn = new HashMap<>();
+    private final Map<String, Renewed> renewals = new HashMap<>();
+    private final Map<String, Asserted> asserted = new HashMap<>();
+    private final Map<String, String> grantedUnder = new HashMap<>();
     private final Set<SimulatedInstance> all;
+
+    /** A lease that the server was known to have, and until when it cannot have lapsed. */
+    private record Renewed(String lease, long trustedUntil) {}
+
+    /** What the server answered last about a session: in which life, and under which lease it is held here. */
+    private record Asserted(String lease, long epoch) {}
+
     private DutyRunner duties = DutyRunner.manual(new ManualTime());
     private Sessions sessions;
     private boolean dead = true;
@@ -131,26 +136,29 @@ final class SimulatedInstance {
 
     /** By the simulation's own account: granted under the present lease, which it knows to be renewed in time. */
     boolean isSureOf(String id) {
-        String meta = metaKey(id);
+        Renewed renewed = renewals.get(metaKey(id));
         return holds.containsKey(id)
-                && model.now() < trustedUntil.getOrDefault(meta, 0L)
-                && joins.getOrDefault(meta, 0).equals(grantedIn.get(id));
+                && renewed != null
+                && model.now() < renewed.trustedUntil()
+                && renewed.lease().equals(grantedUnder.get(id));
     }
 
     private String metaKey(String id) {
         return "hf:{session:sim:" + sessions.view().set().shardOf(id) + "}:meta";
     }
 
-    void renewed(byte[] metaKey, long sentMillis, boolean joined) {
-        String meta = new String(metaKey, UTF_8);
-        trustedUntil.put(meta, sentMillis + LEASE.toMillis());
-        if (joined) {
-            joins.merge(meta, 1, Integer::sum);
-        }
+    void renewed(String metaKey, String lease, long sentMillis) {
+        renewals.put(metaKey, new Renewed(lease, sentMillis + LEASE.toMillis()));
     }
 
+    void asserted(String id, String lease, long epoch) {
+        asserted.put(id, new Asserted(lease, epoch));
+    }
+
+    /** A grant is of the lease that the server knew when it answered; by the time it is told, that may be another. */
     private void granted(String id, long epoch) {
-        grantedIn.put(id, joins.getOrDefault(metaKey(id), 0));
+        Asserted answer = asserted.get(id);
+        grantedUnder.put(id, answer != null && answer.epoch() == epoch ? answer.lease() : "");
         model.serves(number, id, epoch);
     }
 
@@ -204,9 +212,9 @@ final class SimulatedInstance {
         dead = true;
         holds.clear();
         tasks.clear();
-        trustedUntil.clear();
-        joins.clear();
-        grantedIn.clear();
+        renewals.clear();
+        asserted.clear();
+        grantedUnder.clear();
         model.died(number);
     }
 }
