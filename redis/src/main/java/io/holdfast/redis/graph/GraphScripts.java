@@ -9,6 +9,7 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
+import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -117,14 +119,34 @@ final class GraphScripts {
     record Answer(String status, byte[] detail) {}
 
     Answer put(GraphLease lease, long sequence, PutRequest request) {
+        return answer(link.call(putting(lease, sequence, request)));
+    }
+
+    private Call putting(GraphLease lease, long sequence, PutRequest request) {
         List<byte[]> arguments = new ArrayList<>(request.lists().size() + 15);
         arguments.add(lease.id());
         arguments.add(ascii(lease.born()));
         arguments.add(number(sequence));
         arguments.addAll(request.head());
         arguments.addAll(request.lists());
-        Reply reply = checked(link.call(new Call(PUT, keysOf(PUT), arguments, request.values())));
+        return new Call(PUT, keysOf(PUT), arguments, request.values());
+    }
+
+    private Answer answer(Reply reply) {
+        checked(reply);
         return new Answer(reply.text(0), reply.bytes(1));
+    }
+
+    /** What became of a batch, and of the root that was to name a value of it. */
+    record Named(Supplier<Answer> put, Supplier<RootAnswer> root) {}
+
+    /** Puts a batch and lets a root name a value of it, in one round trip. */
+    Named putAndName(GraphLease lease, long sequence, PutRequest request, RootChange change) {
+        List<Outcome> outcomes =
+                link.callInTurn(List.of(putting(lease, sequence, request), naming(change, lease.id())));
+        return new Named(
+                () -> answer(outcomes.getFirst().get()),
+                () -> rootAnswer(outcomes.getLast().get()));
     }
 
     /** Writes a chunk of a large value; {@code part} is v for bytes, e for edges, s to seal. */
@@ -150,7 +172,7 @@ final class GraphScripts {
                 adopted,
                 adoptedCounts,
                 handed);
-        return new Answer(reply.text(0), reply.bytes(1));
+        return answer(reply);
     }
 
     /** A lease that was taken: what it holds, and the server's time. */
@@ -180,19 +202,38 @@ final class GraphScripts {
     /** A root as the server has it after a call. */
     record RootAnswer(String status, String version, byte[] target, String floor) {}
 
-    RootAnswer root(
-            String name, String expected, String floor, byte[] target, String operation, byte @Nullable [] lease) {
-        Reply reply = call(
+    /**
+     * What is to become of a root.
+     *
+     * @param expected the version that the caller saw
+     * @param target what it is to name; empty to drop it
+     * @param operation by which a repeat is known
+     */
+    record RootChange(String name, String expected, String floor, byte[] target, String operation) {}
+
+    /** @param lease of the writer that hands its hold on the target over, if one does */
+    RootAnswer root(RootChange change, byte @Nullable [] lease) {
+        return rootAnswer(link.call(naming(change, lease)));
+    }
+
+    private Call naming(RootChange change, byte @Nullable [] lease) {
+        return new Call(
                 ROOT,
-                name.getBytes(UTF_8),
-                ascii(expected),
-                ascii(floor),
-                target,
-                ascii(operation),
-                lease == null ? EMPTY : lease,
-                by,
-                space(),
-                capacity);
+                keysOf(ROOT),
+                List.of(
+                        change.name().getBytes(UTF_8),
+                        ascii(change.expected()),
+                        ascii(change.floor()),
+                        change.target(),
+                        ascii(change.operation()),
+                        lease == null ? EMPTY : lease,
+                        by,
+                        space(),
+                        capacity));
+    }
+
+    private RootAnswer rootAnswer(Reply reply) {
+        checked(reply);
         return new RootAnswer(reply.text(0), reply.text(1), reply.bytes(2), reply.text(3));
     }
 

@@ -3,6 +3,9 @@ package io.holdfast.redis.graph;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.graph.GraphScripts.Answer;
+import io.holdfast.redis.graph.GraphScripts.Named;
+import io.holdfast.redis.graph.GraphScripts.RootAnswer;
+import io.holdfast.redis.graph.GraphScripts.RootChange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -11,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,37 +132,72 @@ public final class GraphWriter implements AutoCloseable {
         }
     }
 
-    /** Sends the batch if the id is in it. */
-    void flushIfPending(ValueId id) {
+    /** Whether the value still has to be sent. */
+    boolean isPending(ValueId id) {
+        lock.lock();
+        try {
+            return batch.containsKey(id);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends the batch if the id is in it. Answers whether the lease holds the value then. */
+    boolean flushIfPending(ValueId id) {
         lock.lock();
         try {
             if (batch.containsKey(id)) {
                 checkOpen();
                 sendBatch();
+                return true;
             }
+            return mine.contains(id);
         } finally {
             lock.unlock();
         }
     }
 
     /**
-     * If the writer holds the value, runs a call that takes that hold over; {@code call} gets the lease.
+     * Lets a root name a value that this writer has put, and hands the writer's hold over to it.
      *
-     * @return whether the writer held it
+     * @return the answer, or null if the writer does not hold the value
      */
-    boolean handOver(ValueId id, Consumer<byte[]> call) {
+    @Nullable
+    RootAnswer name(ValueId id, RootChange change) {
         lock.lock();
         try {
+            if (batch.containsKey(id)) {
+                checkOpen();
+                RootAnswer answer = sendBatchAndName(id, change);
+                if (answer != null) {
+                    return answer;
+                }
+            }
             if (!mine.contains(id) || closed || ended != null) {
-                return false;
+                return null;
             }
             // Whatever comes of the call: at worst the lease holds the value a while longer than it need.
             mine.remove(id);
-            call.accept(lease.id());
-            return true;
+            return graph.scripts().root(change, lease.id());
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The batch and the change in one round trip; or, answering null, the batch alone where it may take several. */
+    private @Nullable RootAnswer sendBatchAndName(ValueId id, RootChange change) {
+        PutRequest request = PutRequest.of(batch, Set.of(), mine);
+        if (unanswered != null
+                || graph.width() != ValueId.TIME_ORDERED
+                || !request.tops().contains(id)) {
+            sendBatch();
+            return null;
+        }
+        unanswered = request;
+        Named named = graph.scripts().putAndName(lease, sequence + 1, request, change);
+        take(named.put().get(), request, new HashSet<>());
+        mine.remove(id);
+        return named.root().get();
     }
 
     private void sendBatch() {
@@ -169,31 +206,36 @@ public final class GraphWriter implements AutoCloseable {
             PutRequest request = unanswered != null ? unanswered : PutRequest.of(batch, present, mine);
             unanswered = request;
             Answer answer = graph.scripts().put(lease, sequence + 1, request);
-            unanswered = null;
-            switch (answer.status()) {
-                case "OK" -> {
-                    sequence++;
-                    mine.addAll(request.tops());
-                    request.handed().forEach(mine::remove);
-                    batch.clear();
-                    batchEntries = 0;
-                    batchBytes = 0;
-                    batchEdges = 0;
-                }
-                case "EXISTS" -> {
-                    for (ValueId id : PutRequest.unpack(answer.detail(), graph.width())) {
-                        if (!present.remove(id)) {
-                            present.add(id);
-                        }
-                    }
-                }
-                case "DRAINING" -> graph.scripts().step();
-                default -> throw end(answer);
-            }
+            take(answer, request, present);
             if (attempt == TRIES && !batch.isEmpty()) {
                 throw new HoldfastException(
                         Category.RETRY, "graph " + graph.name() + " changes too fast: " + answer.status());
             }
+        }
+    }
+
+    /** Takes note of what the server answered to a batch; {@code present} gets the values that it has already. */
+    private void take(Answer answer, PutRequest request, Set<ValueId> present) {
+        unanswered = null;
+        switch (answer.status()) {
+            case "OK" -> {
+                sequence++;
+                mine.addAll(request.tops());
+                request.handed().forEach(mine::remove);
+                batch.clear();
+                batchEntries = 0;
+                batchBytes = 0;
+                batchEdges = 0;
+            }
+            case "EXISTS" -> {
+                for (ValueId id : PutRequest.unpack(answer.detail(), graph.width())) {
+                    if (!present.remove(id)) {
+                        present.add(id);
+                    }
+                }
+            }
+            case "DRAINING" -> graph.scripts().step();
+            default -> throw end(answer);
         }
     }
 

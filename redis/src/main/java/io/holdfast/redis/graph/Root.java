@@ -3,11 +3,11 @@ package io.holdfast.redis.graph;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.graph.GraphScripts.RootAnswer;
+import io.holdfast.redis.graph.GraphScripts.RootChange;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
 
@@ -75,7 +75,7 @@ public final class Root {
 
     /** Names a value, whatever the root named before. */
     public void set(ValueId target) {
-        graph.beforeUse(target);
+        graph.reader().check(target);
         State known = last;
         State seen = known == null ? read() : known;
         for (int attempt = 0; attempt < TRIES; attempt++) {
@@ -95,7 +95,7 @@ public final class Root {
      * @return empty if it was done; otherwise a snapshot of what the root names now, for the next try
      */
     public Optional<Snapshot> compareAndSet(State seen, ValueId target) {
-        graph.beforeUse(target);
+        graph.reader().check(target);
         State expected = seen;
         for (int attempt = 0; attempt < TRIES; attempt++) {
             RootAnswer answer = change(expected, target, newOperation());
@@ -119,7 +119,8 @@ public final class Root {
             if (seen.target().isEmpty()) {
                 return false;
             }
-            RootAnswer answer = graph.scripts().root(name, seen.version(), seen.floor(), NOTHING, newOperation(), null);
+            RootAnswer answer = graph.scripts()
+                    .root(new RootChange(name, seen.version(), seen.floor(), NOTHING, newOperation()), null);
             switch (answer.status()) {
                 case "OK" -> {
                     graph.wake();
@@ -135,22 +136,15 @@ public final class Root {
         throw new HoldfastException(Category.RETRY, "root " + name + " changes too fast to be dropped");
     }
 
-    /** One call, sent again with the same operation when it is not known whether it arrived. */
+    /** One call; what a writer of this process still has to send for it goes with it. */
     private RootAnswer change(State seen, ValueId target, String operation) {
-        AtomicReference<@Nullable RootAnswer> answer = new AtomicReference<>();
-        boolean handed = graph.handOver(
-                target,
-                lease -> answer.set(
-                        graph.scripts().root(name, seen.version(), seen.floor(), target.raw(), operation, lease)));
-        RootAnswer got = handed ? answer.get() : null;
-        if (got == null) {
-            got = graph.scripts().root(name, seen.version(), seen.floor(), target.raw(), operation, null);
-        }
-        if (got.status().equals("OK")) {
-            last = seen(got);
+        RootAnswer answer =
+                graph.name(target, new RootChange(name, seen.version(), seen.floor(), target.raw(), operation));
+        if (answer.status().equals("OK")) {
+            last = seen(answer);
             graph.wake();
         }
-        return got;
+        return answer;
     }
 
     private void expectOk(RootAnswer answer, ValueId target) {

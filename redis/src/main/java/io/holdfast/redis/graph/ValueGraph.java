@@ -5,6 +5,8 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
 import io.holdfast.redis.graph.GraphScripts.Opened;
+import io.holdfast.redis.graph.GraphScripts.RootAnswer;
+import io.holdfast.redis.graph.GraphScripts.RootChange;
 import io.holdfast.redis.graph.GraphScripts.Taken;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.Keyspace;
@@ -19,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -369,17 +372,48 @@ public final class ValueGraph implements AutoCloseable {
     /** Sees to it that a value which this process has put is in the store before it is used. */
     void beforeUse(ValueId id) {
         reader.check(id);
-        writers.forEach(writer -> writer.flushIfPending(id));
-    }
-
-    /** Lets the writer of this process that holds the value, if there is one, hand its hold over. */
-    boolean handOver(ValueId id, Consumer<byte[]> call) {
+        boolean sent = false;
+        HoldfastException refused = null;
         for (GraphWriter writer : writers) {
-            if (writer.handOver(id, call)) {
-                return true;
+            try {
+                sent |= writer.flushIfPending(id);
+            } catch (HoldfastException e) {
+                refused = ended(e);
             }
         }
-        return false;
+        if (refused != null && !sent) {
+            throw refused;
+        }
+    }
+
+    /** Lets a root name a value. A writer of this process that has put it sends it first, and hands its hold over. */
+    RootAnswer name(ValueId id, RootChange change) {
+        List<GraphWriter> pendingFirst = new ArrayList<>(writers);
+        pendingFirst.sort(Comparator.comparing(writer -> !writer.isPending(id)));
+        HoldfastException refused = null;
+        for (GraphWriter writer : pendingFirst) {
+            try {
+                RootAnswer answer = writer.name(id, change);
+                if (answer != null) {
+                    return answer;
+                }
+            } catch (HoldfastException e) {
+                refused = ended(e);
+            }
+        }
+        RootAnswer answer = scripts.root(change, null);
+        if (refused != null && answer.status().equals("GONE")) {
+            throw refused;
+        }
+        return answer;
+    }
+
+    /** A writer that has ended keeps nobody from a value that others have put too, as content is the same. */
+    private static HoldfastException ended(HoldfastException refusal) {
+        if (refusal.isRetryable()) {
+            throw refusal;
+        }
+        return refusal;
     }
 
     ValueId newId(byte[] value, List<ValueId> children) {
@@ -403,7 +437,7 @@ public final class ValueGraph implements AutoCloseable {
 
     /** There may be something to reclaim. */
     void wake() {
-        cascade.wakeIn(Duration.ZERO);
+        cascade.wakeSoon();
     }
 
     int width() {

@@ -10,7 +10,7 @@ local now = clock()
 if not redis.call('HGET', KEYS[1], 'layout') then
   return {'CLOSED', now, ''}
 end
-if now > tonumber(ARGV[3]) then
+if now >= tonumber(ARGV[3]) then
   return {'LATE', now, ''}
 end
 local known = redis.call('ZSCORE', KEYS[3], ARGV[1])

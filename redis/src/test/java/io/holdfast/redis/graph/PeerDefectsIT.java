@@ -11,6 +11,7 @@ import io.holdfast.DutyRunner;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
+import io.holdfast.redis.graph.GraphScripts.RootChange;
 import io.holdfast.redis.link.Keyspace;
 import io.holdfast.testkit.FaultProxy;
 import io.holdfast.testkit.RedisCluster;
@@ -66,7 +67,7 @@ class PeerDefectsIT {
         graph.root("other").set(page);
         Root.State seen = graph.root("main").read();
         for (int i = 0; i < 3; i++) {
-            graph.scripts().root("main", seen.version(), seen.floor(), new byte[0], "00ff", null);
+            graph.scripts().root(new RootChange("main", seen.version(), seen.floor(), new byte[0], "00ff"), null);
         }
         fixture.drain();
         assertThat(graph.find(page)).isPresent();
@@ -78,7 +79,7 @@ class PeerDefectsIT {
         buildTree(graph, "main", 1, 1);
         Root.State seen = graph.root("main").read();
         ValueId newer = buildTree(graph, "main", 1, 1);
-        graph.scripts().root("main", seen.version(), seen.floor(), new byte[0], "00ff", null);
+        graph.scripts().root(new RootChange("main", seen.version(), seen.floor(), new byte[0], "00ff"), null);
         assertThat(graph.root("main").target()).contains(newer);
         graph.root("main").drop();
         try (GraphWriter writer = graph.writer()) {
@@ -86,7 +87,7 @@ class PeerDefectsIT {
             writer.flush();
             // A set that was sent when there was no root yet, and arrives after one came and went.
             assertThat(graph.scripts()
-                            .root("main", "0", seen.floor(), again.raw(), "00fe", null)
+                            .root(new RootChange("main", "0", seen.floor(), again.raw(), "00fe"), null)
                             .status())
                     .isEqualTo("CHANGED");
             assertThat(graph.root("main").target()).isEmpty();

@@ -121,6 +121,65 @@ class ValueGraphIT {
     }
 
     @Test
+    void rootNamesWhatTheWriterHasNotSentThoughTheServerHasForgottenTheScripts() {
+        GraphWriter writer = graph.writer();
+        graph.root("main").set(writer.put(bytes("first")));
+        for (int i = 0; i < 3; i++) {
+            ValueId top = writer.put(bytes("top"), writer.put(bytes("leaf")));
+            redis.scriptFlush();
+            graph.root("main").set(top);
+            assertThat(graph.root("main").target()).hasValue(top);
+        }
+        assertThat(redis.zcard(GraphFixture.key("held")))
+                .as("holds that the writer did not hand over")
+                .isZero();
+        fixture.drain();
+        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(2);
+        graph.root("main").drop();
+        assertNothingLeft();
+    }
+
+    @Test
+    void rootDoesNotNameWhatIsRefusedWithItsBatch() {
+        GraphWriter writer = graph.writer();
+        ValueId first = writer.put(bytes("first"));
+        graph.root("main").set(first);
+        ValueId gone = ValueId.parse("00".repeat(16));
+        ValueId top = writer.put(bytes("top"), gone);
+        assertThatThrownBy(() -> graph.root("main").set(top)).hasMessageContaining(gone.toString());
+        assertThat(graph.root("main").target()).hasValue(first);
+        graph.root("main").drop();
+        assertNothingLeft();
+    }
+
+    @Test
+    void writerThatHasLapsedKeepsNobodyFromTheSameContent() {
+        server.flush();
+        try (GraphFixture other = new GraphFixture(
+                server.uri().toString(), GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT))) {
+            for (int i = 0; i < 8; i++) { // whichever of the two writers is asked first
+                byte[] content = bytes("content " + i);
+                lapsedWriter(other.graph).put(content);
+                ValueId id = other.graph.writer().put(content);
+                other.graph.root("root " + i).set(id);
+                assertThat(other.graph.root("root " + i).target()).hasValue(id);
+
+                byte[] more = bytes("more " + i);
+                lapsedWriter(other.graph).put(more);
+                ValueId held = other.graph.writer().put(more);
+                assertThat(other.graph.hold(held, Duration.ofMinutes(1)).target())
+                        .isEqualTo(held);
+            }
+        }
+    }
+
+    private GraphWriter lapsedWriter(ValueGraph graph) {
+        GraphWriter writer = graph.writer();
+        redis.zadd(GraphFixture.key("leases"), 1, writer.lease().id());
+        return writer;
+    }
+
+    @Test
     void writerThatDiesLeavesNothingBehind() {
         GraphWriter writer = graph.writer();
         for (int i = 0; i < 1_000; i++) {

@@ -126,7 +126,10 @@ public final class FaultyWire implements AutoCloseable {
         public void close() {}
     }
 
-    /** What a pipeline is sent over. All of it is one request, which is lost, repeated or not answered as a whole. */
+    /**
+     * What a pipeline is sent over. All of it is one request, which is lost, repeated or not answered as a whole; or it
+     * breaks off behind a transaction, so that what follows never arrives.
+     */
     private final class Line extends Connection {
 
         private final List<CommandArguments> commands = new ArrayList<>();
@@ -140,12 +143,23 @@ public final class FaultyWire implements AutoCloseable {
         public List<Object> getMany(int count) {
             List<CommandArguments> request = List.copyOf(commands);
             commands.clear();
-            return deliver(() -> {
-                try (Pipeline pipeline = real.pipelined()) {
-                    request.forEach(pipeline::sendCommand);
-                    return pipeline.syncAndReturnAll();
-                }
-            });
+            int first = 1
+                    + request.stream()
+                            .map(CommandArguments::getCommand)
+                            .toList()
+                            .indexOf(Protocol.Command.EXEC);
+            if (faults && first > 0 && first < request.size() && random.nextInt(20) == 0) {
+                List<Object> unseen = deliver(() -> exchange(request.subList(0, first)));
+                throw new JedisConnectionException("broken off after " + unseen.size() + " replies");
+            }
+            return deliver(() -> exchange(request));
+        }
+
+        private List<Object> exchange(List<CommandArguments> request) {
+            try (Pipeline pipeline = real.pipelined()) {
+                request.forEach(pipeline::sendCommand);
+                return pipeline.syncAndReturnAll();
+            }
         }
 
         @Override

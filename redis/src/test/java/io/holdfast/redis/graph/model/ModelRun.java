@@ -65,13 +65,17 @@ public final class ModelRun {
         checkStoreIsExactlyWhatRootsReach("after every call arrived once more, late");
     }
 
+    private Refused lastRefusal;
+
     private void operate() {
         int choice = random.nextInt(100);
         Client process = processes.get(random.nextInt(processes.size()));
         if (choice < 38) {
             put(process);
-        } else if (choice < 48) {
+        } else if (choice < 44) {
             setRoot(process);
+        } else if (choice < 48) {
+            putAndSetRoot(process);
         } else if (choice < 53) {
             dropRoot(process);
         } else if (choice < 60) {
@@ -93,10 +97,11 @@ public final class ModelRun {
         }
     }
 
-    private void put(Client process) {
+    /** Answers the id, or null where nothing was put. */
+    private String put(Client process) {
         Lease writer = someWriter(process);
         if (writer == null) {
-            return;
+            return null;
         }
         List<String> alive = new ArrayList<>(reachable());
         List<String> chosen = new ArrayList<>();
@@ -118,17 +123,18 @@ public final class ModelRun {
         });
         if (id == null) {
             writers.remove(writer);
-            return;
+            return null;
         }
         Set<String> own = writers.get(writer);
         if (own != null) {
             chosen.forEach(own::remove);
             own.add(id);
-            if (!reachable().containsAll(chosen)) {
+            if (!alive.containsAll(chosen)) {
                 // A child that was gone by the model: only a flush tells whether the store still had it.
                 settle(process, writer);
             }
         }
+        return id;
     }
 
     private void settle(Client process, Lease writer) {
@@ -157,9 +163,21 @@ public final class ModelRun {
         String target = alive.get(random.nextInt(alive.size()));
         // What another process has put and not sent does not exist for this one.
         flushAll();
-        if (!reachable().contains(target)) {
-            return;
+        if (reachable().contains(target)) {
+            setRoot(process, target);
         }
+    }
+
+    /** What was not sent yet goes with the change of the root. */
+    private void putAndSetRoot(Client process) {
+        flushAll();
+        String target = put(process);
+        if (target != null && reachable().contains(target)) {
+            setRoot(process, target);
+        }
+    }
+
+    private void setRoot(Client process, String target) {
         String name = ROOTS[random.nextInt(ROOTS.length)];
         String before = roots.get(name);
         Boolean done = attempt(process, () -> {
@@ -173,6 +191,8 @@ public final class ModelRun {
                     own.remove(target);
                 }
             });
+        } else if (processes.contains(process)) {
+            throw new AssertionError("root " + name + " may not name " + target + ", which is held", lastRefusal);
         }
     }
 
@@ -289,6 +309,7 @@ public final class ModelRun {
             try {
                 return call.get();
             } catch (Refused e) {
+                lastRefusal = e;
                 return null;
             } catch (Lost e) {
                 if (random.nextInt(8) == 0) {
