@@ -55,7 +55,7 @@ final class GraphScripts {
             "status detail");
     static final Script BUILD = script(
             "build.lua",
-            "meta values counts edges leases lease-info held changed",
+            "meta values counts edges leases lease-info held changed incoming",
             "lease born sequence id part index data adopted adopted-counts handed",
             "status detail");
     static final Script HOLD = script(
@@ -76,7 +76,7 @@ final class GraphScripts {
             "status version target floor");
     static final Script STEP = script(
             "step.lua",
-            "meta values counts edges leases lease-info held doomed ledger changed",
+            "meta values counts edges leases lease-info held doomed ledger changed incoming",
             "by space budget capacity",
             "status freed edges pending next reason cause packed");
 

@@ -239,26 +239,33 @@ public final class GraphWriter implements AutoCloseable {
         }
     }
 
-    /** Chunk after chunk under a state that nothing can hold, then sealed: never seen half there. */
     private void putLarge(ValueId id, byte[] value, List<ValueId> children) {
+        for (int attempt = 1; attempt <= TRIES; attempt++) {
+            if (buildAll(id, value, children) || holdToo(id, value, children)) {
+                mine.add(id);
+                return;
+            }
+        }
+        throw new HoldfastException(Category.RETRY, "value " + id + " comes and goes too fast to be put");
+    }
+
+    /** Chunk after chunk under a state that nothing can hold, then sealed: never seen half there. False if it is there. */
+    private boolean buildAll(ValueId id, byte[] value, List<ValueId> children) {
         int index = 0;
         for (int from = 0; from < value.length || index == 0; from += BATCH_BYTES) {
             byte[] chunk = Arrays.copyOfRange(value, from, Math.min(value.length, from + BATCH_BYTES));
             if (!build(id, 'v', index++, chunk, List.of())) {
-                putBack(id, value, children);
-                return;
+                return false;
             }
         }
         index = 0;
         for (int from = 0; from < children.size(); from += CHUNK_EDGES) {
             List<ValueId> some = children.subList(from, Math.min(children.size(), from + CHUNK_EDGES));
             if (!build(id, 'e', index++, PutRequest.pack(some), some)) {
-                putBack(id, value, children);
-                return;
+                return false;
             }
         }
-        build(id, 's', 0, new byte[0], List.of());
-        mine.add(id);
+        return build(id, 's', 0, new byte[0], List.of());
     }
 
     /** Sends one chunk; false if the value turns out to exist already. */
@@ -303,17 +310,21 @@ public final class GraphWriter implements AutoCloseable {
         }
     }
 
-    /** The value is in the store already: this writer only holds it too. */
-    private void putBack(ValueId id, byte[] value, List<ValueId> children) {
-        batch.put(id, new Pending(value, children));
-        PutRequest request = PutRequest.of(batch, Set.of(id), mine);
-        Answer answer = graph.scripts().put(lease, sequence + 1, request);
-        batch.clear();
-        if (!answer.status().equals("OK")) {
-            throw end(answer);
-        }
+    /** The value is in the store already: this writer only holds it too. False if it is not there any more. */
+    private boolean holdToo(ValueId id, byte[] value, List<ValueId> children) {
+        PutRequest request = PutRequest.of(Map.of(id, new Pending(value, children)), Set.of(id), mine);
+        // As with a chunk: whatever becomes of this call, no other has its number.
         sequence++;
-        mine.add(id);
+        Answer answer = graph.scripts().put(lease, sequence, request);
+        return switch (answer.status()) {
+            case "OK" -> true;
+            case "EXISTS" -> false;
+            case "DRAINING" -> {
+                graph.scripts().step();
+                yield false;
+            }
+            default -> throw end(answer);
+        };
     }
 
     private HoldfastException end(Answer answer) {

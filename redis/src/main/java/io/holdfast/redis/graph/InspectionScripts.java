@@ -20,8 +20,11 @@ final class InspectionScripts {
             "status values large edges roots leases doomed records miscounts memory");
     static final Script SIZES = script("sizes.lua", "meta values counts", "id…", "status sizes");
     static final Script SCAN = script("scan.lua", "meta values", "cursor count", "status cursor bytes packed chunks");
-    static final Script VERIFY =
-            script("verify.lua", "meta changed", "operation token lease cursor seen…", "status run cursor noted");
+    static final Script VERIFY = script(
+            "verify.lua",
+            "meta changed values incoming",
+            "operation token lease cursor seen…",
+            "status run cursor noted");
     static final Script MARK = script("mark.lua", "meta", "operation token lease", "status run now incarnation");
     static final Script REPAIR = script(
             "repair.lua",

@@ -30,7 +30,7 @@ final class LeaseKeeper implements Duty {
 
     private static final System.Logger LOG = System.getLogger(LeaseKeeper.class.getName());
 
-    /** Called when a lease is lost; answers the lease that takes its place, if any. */
+    /** Called when a lease is lost; answers the lease that takes its place, if any. Called again if it fails with RETRY. */
     interface Keeping {
         @Nullable
         GraphLease onLost();
@@ -100,7 +100,7 @@ final class LeaseKeeper implements Duty {
         try {
             alive = scripts.renew(due.stream().map(GraphLease::id).toList());
         } catch (HoldfastException e) {
-            if (e.isRetryable()) {
+            if (e.isRetryable() || e.category() == Category.FULL) {
                 LOG.log(System.Logger.Level.WARNING, "{0}: {1}; tried again soon", name(), e.getMessage());
                 return false;
             }
@@ -109,24 +109,34 @@ final class LeaseKeeper implements Duty {
             }
             alive = "0".repeat(due.size());
         }
+        boolean known = true;
         for (int i = 0; i < due.size(); i++) {
             if (alive.charAt(i) == '1') {
                 due.get(i).renewedFrom(sent);
             } else {
-                lost(due.get(i));
+                known &= replace(due.get(i));
             }
         }
-        return true;
+        return known;
     }
 
-    private void lost(GraphLease lease) {
-        Keeping keeping = leases.remove(lease);
-        lease.lose();
+    /** Whether it is known what takes the place of a lost lease, be it nothing; otherwise it is asked for again. */
+    private boolean replace(GraphLease lost) {
+        lost.lose();
+        Keeping keeping = leases.get(lost);
         if (keeping != null) {
-            GraphLease next = keeping.onLost();
+            GraphLease next;
+            try {
+                next = keeping.onLost();
+            } catch (HoldfastException e) {
+                LOG.log(System.Logger.Level.WARNING, "{0}: {1}; tried again soon", name(), e.getMessage());
+                return false;
+            }
+            leases.remove(lost);
             if (next != null) {
                 leases.put(next, keeping);
             }
         }
+        return true;
     }
 }

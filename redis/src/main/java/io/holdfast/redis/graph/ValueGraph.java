@@ -300,7 +300,7 @@ public final class ValueGraph implements AutoCloseable {
         cascade.wakeIn(hold.lease().length());
     }
 
-    /** The lease of a hold was lost. If the value is still alive, a new lease on it is as good. */
+    /** The lease of a hold was lost. If the value is still alive, a new lease on it is as good. RETRY: not known yet. */
     private @Nullable GraphLease holdAgain(Hold hold) {
         if (hold.isClosed()) {
             return null;
@@ -309,10 +309,17 @@ public final class ValueGraph implements AutoCloseable {
         try {
             take(next, 'h', hold.target().raw(), "value " + hold.target());
         } catch (HoldfastException e) {
+            if (e.isRetryable()) {
+                throw e;
+            }
             LOG.log(Level.WARNING, "a hold on value {0} of graph {1} has lapsed", hold.target(), name());
             return null;
         }
         hold.continueUnder(next);
+        if (hold.isClosed()) { // meanwhile, and it may have released the lost lease
+            releaseQuietly(next);
+            return null;
+        }
         return next;
     }
 

@@ -35,6 +35,8 @@ final class RedisFailures {
             Map.entry("NOPROTO", Category.MISUSE),
             Map.entry("WRONGTYPE", Category.CORRUPT));
 
+    private static final String BECAUSE = "EXECABORT Transaction discarded because of: ";
+
     private RedisFailures() {}
 
     static HoldfastException of(String doing, JedisException failure) {
@@ -66,7 +68,10 @@ final class RedisFailures {
                     "upgrade to Redis 7 or newer, or to Valkey",
                     failure);
         }
-        String word = reply.split("[ :\\r\\n]", 2)[0];
+        int because = reply.indexOf(BECAUSE); // a transaction that was refused as a whole says why further on
+        String reason = because < 0 ? reply : reply.substring(because + BECAUSE.length());
+        // The words of Redis 7.0 for a command that a script may not run; later ones say NOPERM.
+        String word = reason.contains("user executing the script can't") ? "NOPERM" : reason.split("[ :\\r\\n]", 2)[0];
         Category category = BY_WORD.get(word);
         if (category == null) {
             // An error that a script of ours raised, or data that it did not expect.

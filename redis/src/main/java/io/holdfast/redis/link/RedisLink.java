@@ -73,6 +73,10 @@ public final class RedisLink implements AutoCloseable {
         public Call(Script script, List<byte[]> keys, List<byte[]> arguments) {
             this(script, keys, arguments, List.of());
         }
+
+        boolean isTransaction() {
+            return !beside.isEmpty();
+        }
     }
 
     private static final int KEYS_A_STEP = 1_000;
@@ -88,6 +92,9 @@ public final class RedisLink implements AutoCloseable {
     private final Gathering gathering;
 
     private final @Nullable Replicas replicas;
+
+    /** Whether a transaction was seen to work. */
+    private volatile boolean transacts;
 
     private RedisLink(
             UnifiedJedis client,
@@ -240,7 +247,7 @@ public final class RedisLink implements AutoCloseable {
                 load(call);
                 return send(call);
             } catch (JedisConnectionException | JedisRedirectionException e) {
-                if (call.beside().isEmpty() || !(client instanceof RedisClusterClient)) {
+                if (!call.isTransaction() || !(client instanceof RedisClusterClient)) {
                     throw e;
                 }
                 // A transaction goes to the server that had the slot, and does not look for another: a plain command
@@ -253,9 +260,10 @@ public final class RedisLink implements AutoCloseable {
     }
 
     private Reply send(Call call) {
-        if (replicas == null && call.beside().isEmpty()) {
+        if (replicas == null && !call.isTransaction()) {
             return new Reply(client.executeCommand(evalsha(call)));
         }
+        tryTransaction(call);
         try (AbstractPipeline pipeline = pipelineTo(call.keys().getFirst())) {
             Supplier<Reply> reply = queue(call, pipeline);
             Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
@@ -270,6 +278,28 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
+    /**
+     * Before the first transaction: an empty one. Where MULTI is refused (a user who may not, a proxy that knows none), what
+     * follows it would be done all the same, each for itself.
+     */
+    private void tryTransaction(Call call) {
+        if (transacts || !call.isTransaction()) {
+            return;
+        }
+        try (AbstractPipeline pipeline = pipelineTo(call.keys().getFirst())) {
+            Response<Object> begun = pipeline.sendCommand(new CommandArguments(Protocol.Command.MULTI));
+            Response<Object> done = pipeline.sendCommand(new CommandArguments(Protocol.Command.EXEC));
+            pipeline.sync();
+            begun.get();
+            done.get();
+        }
+        transacts = true;
+    }
+
+    private boolean mustTryTransaction(List<Call> calls) {
+        return !transacts && calls.stream().anyMatch(Call::isTransaction);
+    }
+
     /** A pipeline to the server that has the key. */
     private AbstractPipeline pipelineTo(byte[] key) {
         return client instanceof RedisClusterClient cluster
@@ -279,7 +309,7 @@ public final class RedisLink implements AutoCloseable {
 
     /** Puts a call into a pipeline; the answer can be asked for when the pipeline is through. */
     private static Supplier<Reply> queue(Call call, AbstractPipeline pipeline) {
-        if (call.beside().isEmpty()) {
+        if (!call.isTransaction()) {
             Response<Object> reply = pipeline.sendCommand(evalsha(call));
             return () -> new Reply(reply.get());
         }
@@ -318,8 +348,8 @@ public final class RedisLink implements AutoCloseable {
      * @return for each call, in order, its reply or the exception that it would have thrown
      */
     public List<Outcome> callAll(List<Call> calls) {
-        if (calls.size() == 1) {
-            return List.of(Outcome.of(() -> callAlone(calls.getFirst())));
+        if (calls.size() == 1 || mustTryTransaction(calls)) {
+            return calls.stream().map(call -> Outcome.of(() -> callAlone(call))).toList();
         }
         List<Outcome> outcomes = pipeline(calls);
         for (int i = 0; i < outcomes.size(); i++) {

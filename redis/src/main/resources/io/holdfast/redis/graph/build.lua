@@ -1,13 +1,15 @@
 #!lua
 -- Writes one chunk of a large value that is being built under a writer's lease: bytes or edges. The first chunk makes
--- the value; until it is sealed nothing can hold it but the lease. The chunk with part 's' seals it.
--- KEYS  meta values counts edges leases lease-info held changed
+-- the value; until it is sealed nothing can hold it but the lease. The chunk with part 's' seals it. A writer that was not
+-- answered may begin again: a chunk that is there already stays as it is, with what it holds.
+-- KEYS  meta values counts edges leases lease-info held changed incoming
 -- ARGV  lease born sequence id part index data adopted adopted-counts handed
 -- REPLY status detail
-local meta, values, counts, edges, leases, info, held, changed = unpack(KEYS)
+local meta, values, counts, edges, leases, info, held, changed, incoming = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
 --@include alive.lua
+--@include names.lua
 
 local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
@@ -15,6 +17,8 @@ if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence == writer.sequence then return {'OK', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
+local torn = part == 'v' and straighten()
+if torn then return torn end
 local state = redis.call('HGET', counts, id)
 local v, e = 0, 0
 if state then
@@ -28,6 +32,10 @@ elseif redis.call('HEXISTS', values, id) == 1 then
   return {'EXISTS', id}
 elseif part == 's' or index > 0 then
   return {'GONE', id}
+end
+if part == 'v' and index < v or part == 'e' and index < e then
+  did(lease, writer, ARGV[3])
+  return {'OK', ''}
 end
 
 local set = {}

@@ -30,7 +30,8 @@ if kind ~= 'w' then
   elseif redis.call('HEXISTS', values, target) == 0 then
     n = nil
   end
-  if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
+  -- A store that was just replaced may not know of a hold that it had: what is doomed there meanwhile is taken back.
+  if not n or n == 0 and not quiet() then return {shape == 'b' and 'BUILDING' or 'GONE', target, digits(now), ''} end
   -- A lease of this name is dead, and what it held is not yet released: this is a ghost, let in by a clock set back.
   if redis.call('ZSCORE', held, lease .. target) then return {'LAPSED', '', digits(now), ''} end
   note({target, lease})

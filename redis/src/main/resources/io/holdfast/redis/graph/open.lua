@@ -1,5 +1,6 @@
 #!lua
--- Makes a graph if there is none, and says what it is.
+-- Makes a graph if there is none, and says what it is. No two lives of a graph have the same latest drop (root.lua): so a
+-- late repeat of a call that made a root in one life makes none in the next.
 -- KEYS  meta
 -- ARGV  layout width addressing incarnation lease
 -- REPLY status layout width addressing incarnation now
@@ -13,5 +14,6 @@ if it[1] then
 end
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 redis.call('HSET', meta, 'layout', ARGV[1], 'width', ARGV[2], 'addressing', ARGV[3], 'incarnation', ARGV[4],
-  'run', run, 'quiet', '0', 'longest', ARGV[5], 'dropped', '0', 'edges', '0')
+  'run', run, 'quiet', '0', 'longest', ARGV[5], 'dropped', string.format('%.0f', time[1] * 1000000 + time[2]),
+  'edges', '0')
 return {'MADE', ARGV[1], ARGV[2], ARGV[3], ARGV[4], now}

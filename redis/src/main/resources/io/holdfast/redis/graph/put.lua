@@ -12,25 +12,27 @@
 --   beside   whether there are new values
 -- The bytes of the new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
--- for the moment, as its last deed; the second run, which has the first two keys alone, finds the mark and gives the
--- name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that nobody
--- reads: the second run, or the next put, throws it away.
+-- for the moment, before it writes anything else; the second run, which has the first two keys alone, finds the mark and
+-- gives the name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that
+-- nobody reads: the second run, or the next put, throws it away. No renaming ever takes the place of a key that is there.
 -- KEYS  incoming values meta counts edges leases lease-info held changed
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
 -- ARGV  beside lists…
 -- REPLY status detail
 local incoming, values, meta, counts, edges, leases, info, held, changed = unpack(KEYS)
 if #ARGV == 0 then
-  if redis.call('HDEL', incoming, '') == 1 then
-    redis.call('RENAME', incoming, values)
-  else
+  if redis.call('HDEL', incoming, '') == 0 then
     redis.call('UNLINK', incoming)
+  elseif redis.call('RENAMENX', incoming, values) == 0 then
+    redis.call('HSET', incoming, '', '') -- cannot be: the mark keeps it from being thrown away
+    return redis.error_reply('TORN values and incoming are both there, and incoming has what values should have')
   end
   return {'OK', ''}
 end
 --@include shard.lua
 --@include lease.lua
 --@include alive.lua
+--@include names.lua
 
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
@@ -104,6 +106,21 @@ if #back > 0 or width == 32 then
   if #wrong > 0 then return {'EXISTS', table.concat(wrong)} end
 end
 
+-- The name first: where that is refused, nothing is written.
+local function lend_name()
+  redis.call('HSET', values, '', WIDE)
+  local renamed = redis.pcall('RENAMENX', values, incoming)
+  if renamed == 1 then return nil end
+  redis.call('HDEL', values, '')
+  if renamed ~= 0 then return renamed end -- an error: the user may not rename
+  local torn = straighten()
+  if torn then return torn end
+  redis.call('UNLINK', incoming)
+  return lend_name()
+end
+local refused = ARGV[15] == '1' and lend_name()
+if refused then return refused end
+
 -- Now everything is written.
 local n = #set
 local entries = numbers_of(ARGV[6])
@@ -144,8 +161,4 @@ if sequence % 16 == 1 then
   widen(counts)
 end
 did(lease, writer, ARGV[3])
-if ARGV[15] == '1' then
-  redis.call('HSET', values, '', WIDE)
-  redis.call('RENAME', values, incoming)
-end
 return {'OK', ''}

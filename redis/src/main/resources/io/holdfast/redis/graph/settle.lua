@@ -62,20 +62,21 @@ local function count_down(ids, times, entry_of)
 end
 
 -- Takes a hold from each id of a packed list, as often as it is in it. What has no entry was held once and has no
--- children: it is freed, the common case, and cheap, unless a mark is out. Answers the others that nobody holds now.
+-- children: it is freed, the common case, and cheap, unless nothing may be freed now. Answers the others that nobody
+-- holds now.
 local function release(list)
   if list == '' then return {} end
   local ids = ids_of(list)
   local states = redis.call('HMGET', counts, unpack(ids))
   local first = 1
   while first <= #ids and not states[first] do first = first + 1 end
-  if first > #ids and not marked then
+  if first > #ids and not (marked or quiet()) then
     free(ids, list)
     return {}
   end
   local childless, others, times, entry_of = {}, {}, {}, {}
   for i, id in ipairs(ids) do
-    local count = states[i] or marked and '1'
+    local count = states[i] or (marked or quiet()) and '1'
     if not count then
       childless[#childless + 1] = id
     elseif times[id] then

@@ -15,14 +15,17 @@ local width = tonumber(about[1])
 
 -- Whether this server took the place of another one (restart, fail-over) less than the longest lease ago. Then nothing
 -- may lapse or be reclaimed: the holders have not had their chance to renew here.
+local is_quiet
 local function quiet()
+  if is_quiet ~= nil then return is_quiet end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   if run ~= about[2] then
     about[2] = run
     about[3] = digits(now + tonumber(about[4]))
     redis.call('HSET', meta, 'run', run, 'quiet', about[3])
   end
-  return now < tonumber(about[3])
+  is_quiet = now < tonumber(about[3])
+  return is_quiet
 end
 
 -- While a mark is out (meta mark = deadline;token) somebody reads all values, and nothing is freed: else what he has

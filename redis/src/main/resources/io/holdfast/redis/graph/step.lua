@@ -1,16 +1,19 @@
 #!lua flags=allow-oom
 -- One bounded step of reclaiming: leases past their deadline are marked dead for good, then what they held is
 -- released, then what nobody holds is freed, newest first. Any number of clients may call it at once.
--- KEYS  meta values counts edges leases lease-info held doomed ledger changed
+-- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  by space budget capacity
 -- REPLY status freed edges pending next reason cause packed
-local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
+local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
 --@include settle.lua
+--@include names.lua
 
 local by, space, budget, capacity = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
+local torn = straighten()
+if torn then return torn end
 if quiet() then
   return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', ''}
 end

@@ -3,11 +3,12 @@
 -- that the verifier can tell what it saw in one state from what moved under it. Carrying on moves the deadline and hands
 -- out notes; those that the verifier has seen it names in its next call, and only then they go: every call may be
 -- repeated. There is one verify at a time; that of a verifier that died is over at its deadline.
--- KEYS  meta changed
+-- KEYS  meta changed values incoming
 -- ARGV  operation token lease cursor seen…
 -- REPLY status run cursor noted
-local meta, changed = unpack(KEYS)
+local meta, changed, values, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 
 local operation, token, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local state, deadline, holder
@@ -18,6 +19,8 @@ end
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 
 if operation == 'begin' and holder ~= token then
+  local torn = straighten()
+  if torn then return torn end
   if holder and now < deadline then return {'BUSY', run, '0', {}} end
   redis.call('UNLINK', changed)
   redis.call('HSET', meta, 'verify', 'on;' .. digits(now + lease) .. ';' .. token)

@@ -128,6 +128,36 @@ class ReplacedStoreIT {
         }
     }
 
+    /** Small values are freed by the very call that releases them, but not before the holders had their chance. */
+    @Test
+    void whatIsReleasedInTheQuietTimeStaysAndAHoldThatTheStoreForgotTakesItBack() {
+        try (RedisServer server = RedisServer.setup().durable().start();
+                GraphFixture fixture = new GraphFixture(server.uri().toString(), settings())) {
+            ValueGraph graph = fixture.graph;
+            ValueId small = buildTree(graph, "small", 1, 0);
+            ValueId tree = buildTree(graph, "tree", 2, 2);
+            ValueId alone = buildTree(graph, "alone", 1, 0);
+            server.restart();
+            for (String root : new String[] {"small", "tree", "alone"}) {
+                assertThat(again(() -> graph.root(root).drop())).isTrue();
+            }
+            assertThat(graph.scripts().step().quiet()).isTrue();
+            assertThat(graph.findAll(java.util.List.of(small, tree, alone))).hasSize(3);
+            try (Hold one = graph.hold(small, Duration.ofMinutes(1));
+                    Hold two = graph.hold(tree, Duration.ofMinutes(1))) {
+                await().until(() -> !graph.scripts().step().quiet());
+                fixture.drain();
+                assertThat(graph.find(one.target())).isPresent();
+                assertThat(graph.find(two.target())).isPresent();
+                assertThat(graph.find(alone)).isEmpty();
+                assertThatThrownBy(() -> graph.hold(alone, Duration.ofMinutes(1)))
+                        .hasMessageContaining("already reclaimed");
+            }
+            fixture.drain();
+            assertThat(graph.inspect().statistics().values()).isZero();
+        }
+    }
+
     private static <T> T again(Supplier<T> call) {
         while (true) {
             try {

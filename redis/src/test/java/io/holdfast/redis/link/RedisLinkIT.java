@@ -33,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The link against servers that die, stall, move, fill up and refuse. */
 class RedisLinkIT {
@@ -198,6 +199,22 @@ class RedisLinkIT {
             redis.server().maxmemory("0");
             link.command(Command.SET, bytes("k"), bytes("v"));
             assertCategory(Category.CORRUPT, () -> link.command(Command.HGET, bytes("k"), bytes("f")));
+        }
+    }
+
+    /** A transaction that could be queued and is refused at its end: the reason stands behind another first word. */
+    @Test
+    void transactionThatIsRefusedAsAWholeSaysWhy() {
+        try (Jedis first = redis.client();
+                Jedis second = redis.client()) {
+            first.sendCommand(Command.MULTI);
+            first.sendCommand(Command.SET, "k", "v");
+            second.configSet("maxmemory", "1");
+            JedisDataException full =
+                    catchThrowableOfType(JedisDataException.class, () -> first.sendCommand(Command.EXEC));
+            second.configSet("maxmemory", "0");
+            assertThat(full).hasMessageStartingWith("EXECABORT");
+            assertThat(RedisFailures.of("a test", full).category()).isEqualTo(Category.FULL);
         }
     }
 

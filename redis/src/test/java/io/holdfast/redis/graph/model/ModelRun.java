@@ -26,6 +26,10 @@ import java.util.random.RandomGenerator;
 public final class ModelRun {
 
     private static final String[] ROOTS = {"a", "b", "c"};
+    /** What the store writes in several calls: so many children, so long a value. */
+    private static final int MANY = 300;
+
+    private static final String LONG = "x".repeat(300_000);
 
     private final Subject subject;
     private final FaultyWire wire;
@@ -39,6 +43,7 @@ public final class ModelRun {
     private final Map<Lease, String> holds = new LinkedHashMap<>();
     private final Map<Lease, Client> ownerOf = new LinkedHashMap<>();
     private final List<Client> processes = new ArrayList<>();
+    private boolean quiet;
 
     /** @param fewContents put few different values, so that the same content is put again and again */
     public ModelRun(Subject subject, FaultyWire wire, RandomGenerator random, boolean fewContents) {
@@ -92,8 +97,11 @@ public final class ModelRun {
             flushOne();
         } else if (choice < 98) {
             readSomething();
-        } else {
+        } else if (choice < 99) {
             crash(process);
+        } else {
+            quiet = !quiet;
+            subject.quiet(quiet);
         }
     }
 
@@ -105,7 +113,7 @@ public final class ModelRun {
         }
         List<String> alive = new ArrayList<>(reachable());
         List<String> chosen = new ArrayList<>();
-        int wanted = random.nextInt(5);
+        int wanted = random.nextInt(90) == 0 ? MANY : random.nextInt(5);
         for (int i = 0; i < wanted && !alive.isEmpty(); i++) {
             chosen.add(alive.get(random.nextInt(alive.size())));
         }
@@ -115,9 +123,13 @@ public final class ModelRun {
             chosen.add(all.get(random.nextInt(all.size())));
         }
         String value = fewContents ? "v" + random.nextInt(12) : "v" + random.nextLong();
+        if (random.nextInt(180) == 0) {
+            value += LONG;
+        }
+        String bytes = value;
         String id = attempt(process, () -> {
-            String made = process.put(writer, value, chosen);
-            values.put(made, value);
+            String made = process.put(writer, bytes, chosen);
+            values.put(made, bytes);
             children.put(made, List.copyOf(chosen));
             return made;
         });
@@ -248,7 +260,7 @@ public final class ModelRun {
 
     private void lapseOne() {
         Lease lease = pick(new ArrayList<>(ownerOf.keySet()));
-        if (lease != null) {
+        if (lease != null && !quiet) {
             holds.remove(lease);
             writers.remove(lease);
             subject.lapse(lease);
@@ -338,6 +350,7 @@ public final class ModelRun {
         }
         holds.clear();
         writers.clear();
+        subject.quiet(false);
         subject.lapseAll();
         subject.drain();
     }
@@ -352,7 +365,8 @@ public final class ModelRun {
         for (String id : ids) {
             String value = values.getOrDefault(id, "");
             if (!value.equals(found.get(id))) {
-                throw new AssertionError("value " + id + " is held and should be " + value + ", is " + found.get(id));
+                throw new AssertionError(
+                        "value " + id + " is held and should be " + brief(value) + ", is " + brief(found.get(id)));
             }
         }
     }
@@ -387,6 +401,10 @@ public final class ModelRun {
             }
         }
         return seen;
+    }
+
+    private static String brief(String value) {
+        return value == null || value.length() < 100 ? value : value.substring(0, 100) + "…";
     }
 
     private <T> T pick(List<T> from) {

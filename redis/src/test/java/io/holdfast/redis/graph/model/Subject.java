@@ -40,6 +40,9 @@ public interface Subject extends AutoCloseable {
 
     void lapseAll();
 
+    /** The store was just replaced by another, or that is long ago: until then nothing lapses and nothing is freed. */
+    default void quiet(boolean on) {}
+
     /** Steps until nothing is left to do. */
     void drain();
 

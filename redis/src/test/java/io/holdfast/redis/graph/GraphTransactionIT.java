@@ -1,0 +1,173 @@
+package io.holdfast.redis.graph;
+
+import static io.holdfast.redis.graph.ValueGraphIT.buildTree;
+import static io.holdfast.redis.graph.ValueGraphIT.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Settings;
+import io.holdfast.testkit.SharedRedis;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.Jedis;
+
+/** A batch is a transaction of two runs of a script and what stands between them: what if a part of it does not happen? */
+class GraphTransactionIT {
+
+    private static final byte[] VALUES = GraphFixture.key("values");
+    private static final byte[] INCOMING = GraphFixture.key("incoming");
+
+    @RegisterExtension
+    static final SharedRedis server = SharedRedis.with(setup -> setup.user("app", "pw", "~hf:*", "+@all"));
+
+    private Jedis redis;
+    private GraphFixture fixture;
+    private ValueGraph graph;
+    private ValueId kept;
+
+    @BeforeEach
+    void open() {
+        redis = server.client();
+        redis.aclSetUser("app", "+@all");
+        fixture = new GraphFixture("redis://app:pw@127.0.0.1:" + server.server().port(), Settings.none());
+        graph = fixture.graph;
+        try (GraphFixture other = new GraphFixture(server.uri().toString(), Settings.none());
+                GraphWriter writer = other.graph.writer()) {
+            kept = writer.put(bytes("kept"));
+            other.graph.root("main").set(kept);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        fixture.close();
+        redis.close();
+    }
+
+    /** Else its parts would run one by one, and two writers at once would lose everything. */
+    @Test
+    void whereTransactionsAreRefusedNoPartOfABatchIsRun() {
+        redis.aclSetUser("app", "-multi");
+        GraphWriter writer = graph.writer();
+        ValueId id = writer.put(bytes("v"));
+        assertRefused(writer::flush, "'multi'");
+        assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+
+        redis.aclSetUser("app", "+multi");
+        writer.flush();
+        assertThat(graph.find(id)).isPresent();
+    }
+
+    @Test
+    void batchThatMayNotRenameWritesNothingAndIsNotTakenForDone() {
+        redis.aclSetUser("app", "-renamenx");
+        GraphWriter writer = graph.writer();
+        ValueId id = writer.put(bytes("v"), kept);
+        assertRefused(writer::flush, "can't run this command");
+        assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+        assertThat(redis.exists(INCOMING, GraphFixture.key("edges"))).isZero();
+
+        redis.aclSetUser("app", "+renamenx");
+        writer.flush();
+        assertThat(graph.find(id)).isPresent();
+    }
+
+    /** What a batch of a client that died left when the script cache was empty is not taken for values. */
+    @Test
+    void whatAFlushedScriptCacheLeftIsThrownAway() {
+        redis.hset(INCOMING, new byte[16], bytes("never put"));
+        try (GraphWriter writer = graph.writer()) {
+            graph.root("other").set(writer.put(bytes("v")));
+        }
+        assertThat(redis.hvals(VALUES)).containsExactlyInAnyOrder(bytes("kept"), bytes("v"));
+        assertThat(redis.exists(INCOMING)).isFalse();
+    }
+
+    /** A server whose disk fails between the two runs refuses the second. */
+    @Test
+    void nextPutGivesValuesItsNameBackAndIsDoneWhenItIsRepeated() {
+        GraphWriter writer = graph.writer();
+        ValueId id = writer.put(bytes("v"));
+        tear();
+        assertCategory(Category.RETRY, writer::flush, "torn");
+        assertThat(graph.find(kept)).isPresent();
+        writer.flush();
+        assertThat(redis.hvals(VALUES)).containsExactlyInAnyOrder(bytes("kept"), bytes("v"));
+        assertThat(graph.find(id)).isPresent();
+    }
+
+    @Test
+    void stepChunkAndVerifyGiveValuesItsNameBackBeforeTheyDoAnything() {
+        GraphWriter writer = graph.writer();
+        for (ThrowingCallable call : List.<ThrowingCallable>of(
+                () -> graph.scripts().step(),
+                () -> writer.put(new byte[GraphWriter.BATCH_BYTES + 1]),
+                () -> graph.inspect().verify((phase, done, total) -> {}))) {
+            tear();
+            assertCategory(Category.RETRY, call, "torn");
+            assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+            assertThat(redis.exists(INCOMING)).isFalse();
+        }
+    }
+
+    /** Neither can take the place of the other: somebody has to look. */
+    @Test
+    void namesThatAreBothTakenAreCorruptAndNothingIsThrownAway() {
+        tear();
+        redis.hset(VALUES, new byte[20], bytes("a chunk"));
+        GraphWriter writer = graph.writer();
+        writer.put(bytes("v"));
+        assertCategory(Category.CORRUPT, writer::flush, "both there");
+        assertCategory(Category.CORRUPT, () -> graph.scripts().step(), "both there");
+        assertThat(redis.hget(INCOMING, kept.raw())).isEqualTo(bytes("kept"));
+        assertThat(redis.hvals(VALUES)).containsExactly(bytes("a chunk"));
+    }
+
+    @Test
+    void lateRootOfAnEarlierLifeOfTheGraphIsNotMadeInTheNext() {
+        Settings content = GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT);
+        graph.destroy();
+        GraphFixture first = new GraphFixture(server.uri().toString(), content);
+        Root.State absent = first.graph.root("main").read();
+        ValueId page = buildTree(first.graph, "main", 1, 0);
+        first.graph.destroy();
+        try (GraphFixture next = new GraphFixture(server.uri().toString(), content);
+                GraphWriter writer = next.graph.writer()) {
+            assertThat(writer.put(bytes("level 1"))).isEqualTo(page);
+            writer.flush();
+            assertThat(next.graph
+                            .scripts()
+                            .root(
+                                    new GraphScripts.RootChange(
+                                            "main", absent.version(), absent.floor(), page.raw(), "abc"),
+                                    null)
+                            .status())
+                    .isEqualTo("CHANGED");
+            assertThat(next.graph.roots()).isEmpty();
+        }
+        first.close();
+    }
+
+    /** As the first run of a put leaves it. */
+    private void tear() {
+        redis.hset(VALUES, bytes(""), bytes(" ".repeat(65)));
+        redis.rename(VALUES, INCOMING);
+    }
+
+    private static void assertRefused(ThrowingCallable call, String message) {
+        assertCategory(Category.MISUSE, call, message);
+    }
+
+    private static void assertCategory(Category category, ThrowingCallable call, String message) {
+        HoldfastException refused = catchThrowableOfType(HoldfastException.class, call);
+        assertThat(refused).isNotNull();
+        assertThat(refused.category()).as(refused.getMessage()).isEqualTo(category);
+        assertThat(refused).hasMessageContaining(message);
+    }
+}

@@ -1,0 +1,129 @@
+package io.holdfast.redis.graph;
+
+import static io.holdfast.redis.graph.ValueGraphIT.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.testkit.FaultProxy;
+import io.holdfast.testkit.SharedRedis;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.Jedis;
+
+/** A large value takes many calls, any of which may not be answered: then the writer puts it once more. */
+class LargeValueRepeatsIT {
+
+    @RegisterExtension
+    static final SharedRedis server = SharedRedis.plain();
+
+    private Jedis redis;
+    private FaultProxy proxy;
+    private GraphFixture fixture;
+    private ValueGraph graph;
+    private GraphWriter writer;
+
+    @BeforeEach
+    void open() {
+        redis = server.client();
+        proxy = FaultProxy.to(server.server());
+        fixture = new GraphFixture(
+                proxy.uri().toString(), GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT));
+        graph = fixture.graph;
+        writer = graph.writer();
+        // From here on every call of a script is one request: the server has them all.
+        writer.put(new byte[GraphWriter.BATCH_BYTES + 1]);
+        writer.put(bytes("small"));
+        writer.flush();
+    }
+
+    @AfterEach
+    void close() {
+        fixture.close();
+        proxy.close();
+        redis.close();
+    }
+
+    @Test
+    void chunkOfChildrenThatOthersHoldCountsOnce() {
+        List<ValueId> children = new ArrayList<>();
+        try (GraphWriter other = graph.writer()) {
+            for (int i = 0; i < 300; i++) {
+                children.add(other.put(bytes("child " + i)));
+            }
+            graph.root("half").set(other.put(bytes("half"), children.subList(0, 150)));
+            graph.root("rest").set(other.put(bytes("rest"), children.subList(150, 300)));
+        }
+        putWithoutAnAnswerTo(2, children);
+        graph.root("main").set(writer.put(bytes("large"), children));
+        assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
+        assertNothingIsLeftAfterDropping("main", "half", "rest");
+    }
+
+    @Test
+    void chunkOfChildrenThatTheWriterHandedOverIsNotGone() {
+        List<ValueId> children = new ArrayList<>();
+        for (int i = 0; i < 600; i++) {
+            children.add(writer.put(bytes("child " + i)));
+        }
+        writer.flush();
+        putWithoutAnAnswerTo(3, children);
+        graph.root("main").set(writer.put(bytes("large"), children));
+        assertNothingIsLeftAfterDropping("main");
+    }
+
+    @Test
+    void sealThatIsNotAnsweredIsAsGoodAsOneThatIs() {
+        List<ValueId> children = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            children.add(writer.put(bytes("child " + i)));
+        }
+        writer.flush();
+        putWithoutAnAnswerTo(4, children);
+        graph.root("main").set(writer.put(bytes("large"), children));
+        assertNothingIsLeftAfterDropping("main");
+    }
+
+    /** The number of the call that was not answered is used up: another batch under it would pass for a repeat. */
+    @Test
+    void batchAfterAHoldOnALargeValueThatIsThereWasNotAnsweredIsWritten() {
+        byte[] large = new byte[300_000];
+        try (GraphWriter other = graph.writer()) {
+            graph.root("main").set(other.put(large));
+        }
+        proxy.dropReply("EVALSHA", 2); // the first chunk is told that the value exists; then it is held
+        assertThat(catchThrowableOfType(HoldfastException.class, () -> writer.put(large)))
+                .extracting(HoldfastException::category)
+                .isEqualTo(Category.RETRY);
+        ValueId next = writer.put(bytes("next"));
+        writer.flush();
+        assertThat(graph.find(next)).contains(bytes("next"));
+        writer.put(large);
+        assertNothingIsLeftAfterDropping("main");
+    }
+
+    private void putWithoutAnAnswerTo(int call, List<ValueId> children) {
+        proxy.dropReply("EVALSHA", call);
+        assertThat(catchThrowableOfType(HoldfastException.class, () -> writer.put(bytes("large"), children)))
+                .extracting(HoldfastException::category)
+                .isEqualTo(Category.RETRY);
+    }
+
+    private void assertNothingIsLeftAfterDropping(String... roots) {
+        writer.close();
+        for (String root : roots) {
+            assertThat(graph.root(root).drop()).isTrue();
+        }
+        GraphFixture.lapseAll(redis);
+        fixture.drain();
+        assertThat(GraphFixture.parts(redis))
+                .allSatisfy((part, size) -> assertThat(size).as(part).isZero());
+        assertThat(redis.hmget(GraphFixture.key("meta"), bytes("edges"), bytes("chunks"), bytes("large")))
+                .containsOnly(bytes("0"));
+    }
+}

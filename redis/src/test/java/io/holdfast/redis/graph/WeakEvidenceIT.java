@@ -1,0 +1,84 @@
+package io.holdfast.redis.graph;
+
+import static io.holdfast.redis.graph.ValueGraphIT.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Settings;
+import io.holdfast.testkit.SharedRedis;
+import java.nio.ByteBuffer;
+import java.util.Collections;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.Jedis;
+
+/** The store contradicts what a caller believes, or itself: then nothing is handed over and nothing is freed. */
+class WeakEvidenceIT {
+
+    @RegisterExtension
+    static final SharedRedis server = SharedRedis.plain();
+
+    private Jedis redis;
+    private GraphFixture fixture;
+    private ValueGraph graph;
+
+    @BeforeEach
+    void open() {
+        redis = server.client();
+        fixture = new GraphFixture(server.uri().toString(), Settings.none());
+        graph = fixture.graph;
+    }
+
+    @AfterEach
+    void close() {
+        fixture.close();
+        redis.close();
+    }
+
+    /** Only the other root holds the value: a parent that took over a hold that is not there would go with it. */
+    @Test
+    void holdThatTheWriterNoLongerHasIsNotHandedOver() {
+        for (int children : new int[] {1, GraphWriter.CHUNK_EDGES + 1}) {
+            GraphWriter writer = graph.writer();
+            ValueId child = writer.put(bytes("child"));
+            writer.flush();
+            assertThat(redis.zrem(GraphFixture.key("held"), member(writer.lease(), child)))
+                    .isOne();
+            assertGone(() -> {
+                writer.put(bytes("parent"), Collections.nCopies(children, child));
+                writer.flush();
+            });
+            assertThat(redis.hget(GraphFixture.key("counts"), child.raw())).isNull();
+        }
+    }
+
+    @Test
+    void moreReleasesThanHoldsFreeNothingAndAreCounted() {
+        ValueId child;
+        try (GraphWriter writer = graph.writer()) {
+            child = writer.put(bytes("child"));
+            graph.root("twice").set(writer.put(bytes("twice"), child, child, child));
+            graph.root("main").set(writer.put(bytes("main"), child));
+        }
+        redis.hset(GraphFixture.key("counts"), child.raw(), bytes("2"));
+        graph.root("twice").drop();
+        fixture.drain();
+        assertThat(graph.find(child)).isPresent();
+        assertThat(graph.inspect().statistics().miscounts()).isOne();
+    }
+
+    private static byte[] member(GraphLease lease, ValueId id) {
+        return ByteBuffer.allocate(8 + id.width()).put(lease.id()).put(id.raw()).array();
+    }
+
+    private static void assertGone(ThrowingCallable call) {
+        assertThatThrownBy(call)
+                .isInstanceOfSatisfying(
+                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.GONE));
+    }
+}
