@@ -91,19 +91,24 @@ local function release(list)
 end
 
 -- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
--- parents'. What a step leaves over must be written down and looked up again, so where children may have children, no
--- more are taken at once than the budget is likely to last for with all of them; where the last ones taken left nobody
--- dead, as many as it lasts for. Answers the ids left over, where in them the generations begin, and the units spent:
--- within the budget, but for a first value that alone is over it.
+-- parents'. What a step leaves over must be written down and looked up again, so no more are taken at once than the budget
+-- is likely to last for with all that only they hold, by what was met so far in each generation. Answers the ids left over,
+-- where in them the generations begin, and the units spent: within the budget, but for a first value that alone is over it.
 local function cascade(dead, budget)
-  local begins, barren, spent, taken, full = {1}, {}, 0, 0, false
+  local begins, spent, taken, full = {1}, 0, 0, false
+  local took, died = {}, {} -- by generation: values, and children of theirs that nobody held then
+  local function likely(generation)
+    if not took[generation] then return 144 end
+    local each, units = spent / taken, 0
+    for g = #took, generation, -1 do units = each + died[g] / took[g] * units end
+    return math.min(units, 144) -- of larger families two at a time cost less than one
+  end
   while #dead > 0 and not full do
     local generation, last = #begins, #dead
-    local each = taken > 0 and spent / taken or 12
-    local most = math.max(1, math.min(64, math.floor((budget - spent) / (barren[generation] and each or each * each))))
+    local most = math.max(1, math.min(64, math.floor((budget - spent) / likely(generation))))
     local first = math.max(begins[generation], last - most + 1)
     local lists = redis.call('HMGET', edges, unpack(dead, first, last))
-    local given_up = {}
+    local given_up, before = {}, taken
     spent = spent + ROUND
     for i = last, first, -1 do
       local id, list = dead[i], lists[i - first + 1]
@@ -121,7 +126,8 @@ local function cascade(dead, budget)
       end
     end
     local more = release(table.concat(given_up))
-    barren[generation] = #more == 0
+    took[generation] = (took[generation] or 0) + taken - before
+    died[generation] = (died[generation] or 0) + #more
     if #more > 0 then
       begins[generation + 1] = #dead + 1
       for _, id in ipairs(more) do dead[#dead + 1] = id end

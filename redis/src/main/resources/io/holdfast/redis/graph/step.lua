@@ -98,37 +98,48 @@ local function examine(ids)
   return dead
 end
 
--- One cause a call, so that the record of it is true; small works of the same cause are taken together.
+-- Takes ids off the end of the work list, whose last element is given: no more than the budget is likely to last for, as
+-- what was looked at in vain is looked at again. Works of one value each, as a root leaves them that moves on, are taken
+-- together: those of several are generations of a family, and apart they cost less.
+local function take_ids(work, head)
+  local room = width * math.min(64, math.max(8, math.floor((budget - spent) / 8)))
+  local list = string.sub(work, #head + 1)
+  if #list > room then
+    redis.call('LSET', doomed, -1, head .. string.sub(list, 1, -room - 1))
+    return ids_of(string.sub(list, -room))
+  end
+  local whole = 1
+  while #list == whole * width and #list < room do
+    local next_work = redis.call('LINDEX', doomed, -1 - whole)
+    if not next_work or #next_work ~= #head + width or string.sub(next_work, 1, #head) ~= head then break end
+    list = string.sub(next_work, #head + 1) .. list
+    whole = whole + 1
+  end
+  redis.call('LTRIM', doomed, 0, -1 - whole)
+  spent = spent + whole - 1
+  return ids_of(list)
+end
+
+-- One cause a call, so that the record of it is true.
 local cause
 local left, begins = {}, {}
 while spent < budget and #pending == 0 and #left == 0 do
   local work = redis.call('LINDEX', doomed, -1)
   if not work then break end
-  local kind = string.sub(work, 1, 1)
   local cause_end = 2 + string.byte(work, 2)
   local this = string.sub(work, 3, cause_end)
   if cause and this ~= cause then break end
   cause = this
-  local payload = string.sub(work, cause_end + 1)
   local dead, done
-  local rest = '' -- what stays of this work
-  if kind == 'l' then
+  if string.sub(work, 1, 1) == 'l' then
     local more
-    dead, done, more = release_lease(payload, math.max(16, math.min(128, budget - spent)))
-    if more then rest = payload end
+    dead, done, more = release_lease(string.sub(work, cause_end + 1), math.max(16, math.min(128, budget - spent)))
+    if not more then redis.call('RPOP', doomed) end
     spent = spent + done + ROUND
   else
-    -- No more than the budget is likely to last for: what was looked at in vain is looked at again.
-    local take = width * math.min(64, math.max(8, math.floor((budget - spent) / 8)))
-    rest = string.sub(payload, 1, -take - 1)
-    local ids = ids_of(string.sub(payload, #rest + 1))
+    local ids = take_ids(work, string.sub(work, 1, cause_end))
     spent = spent + #ids + ROUND
     dead = examine(ids)
-  end
-  if rest == '' then
-    redis.call('RPOP', doomed)
-  elseif rest ~= payload then
-    redis.call('LSET', doomed, -1, hint(kind, cause, rest))
   end
   left, begins, done = cascade(dead, budget - spent)
   spent = spent + done
