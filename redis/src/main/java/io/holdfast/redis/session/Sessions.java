@@ -78,7 +78,7 @@ public final class Sessions implements AutoCloseable {
         this.closers = new Closers(prefix + "claims", client, holds, handlers, figures, rules);
         holds.start();
         List<Duty> duties = List.of(
-                new HeartbeatDuty(prefix + "heartbeat", holds, serving, rules),
+                new HeartbeatDuty(prefix + "heartbeat", holds, serving, rules, client.time()),
                 new WatchDuty(prefix + "watch", serving, rules),
                 closers,
                 new CloseDuty(prefix + "close", holds, closers, figures, client.time()));
@@ -166,12 +166,6 @@ public final class Sessions implements AutoCloseable {
     public void close() {
         assignments.forEach(Assignment::close);
         serving.releaseAll();
-        try {
-            holds.leave();
-        } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
-                throw e;
-            } // not reachable: the leases lapse
-        }
+        holds.leave();
     }
 }

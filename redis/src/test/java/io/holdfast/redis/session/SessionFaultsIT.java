@@ -49,6 +49,22 @@ class SessionFaultsIT {
     // ---- one shard
 
     @Test
+    void fullShardKeepsNobodyFromBeatingInTheOthers() {
+        Actor a = stage.actor("a");
+        Actor b = stage.actor("b");
+        SessionHold hold = a.sessions.acquire(ids(1, 1).getFirst());
+        a.sessions.acquire(ids(0, 1).getFirst());
+        a.stalled = true;
+        stage.pass(Stage.LEASE.plus(POLL));
+        a.refuses = in(0).and(script("acquire.lua"));
+        a.stalled = false;
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(hold.isValid()).isTrue();
+        assertThat(a.closedIds()).doesNotContain(hold.id());
+        assertThat(b.closedIds()).doesNotContain(hold.id());
+    }
+
+    @Test
     void shardThatRefusesToWriteStopsNoCloseInTheOthers() {
         Actor a = stage.actor("a");
         a.refuses = in(0).and(script("lapse.lua").or(script("claim.lua")));
@@ -58,6 +74,36 @@ class SessionFaultsIT {
             assertThat(a.closedIds()).contains(id);
             stage.pass(Duration.ofMinutes(2));
         }
+    }
+
+    @Test
+    void whatIsReleasedAgainDoesNotKeepTheHeartWaiting() {
+        Actor a = stage.actor("a");
+        Actor b = stage.actor("b");
+        SessionHold hold = a.sessions.acquire(ids(1, 1).getFirst());
+        List<SessionHold> others =
+                ids(0, 50).stream().map(id -> a.sessions.acquire(id)).toList();
+        a.loses = in(0).and(script("release.lua"));
+        others.forEach(SessionHold::close);
+        a.loses = hanging(a, in(0).and(script("release.lua")));
+        stage.pass(Duration.ofMinutes(1));
+        assertThat(a.lost).isEmpty();
+        assertThat(hold.isValid()).isTrue();
+        assertThat(a.closedIds()).doesNotContain(hold.id());
+        assertThat(b.closedIds()).doesNotContain(hold.id());
+    }
+
+    @Test
+    void instanceThatIsClosedLeavesTheShardsThatItReachesAndDoesNotWaitLongForTheOthers() {
+        Actor a = stage.actor("a");
+        ids(0, 50).forEach(id -> a.sessions.acquire(id));
+        ids(1, 50).forEach(id -> a.sessions.acquire(id));
+        List<Call> lost = new ArrayList<>();
+        a.loses = in(0).and(call -> lost.add(call));
+        a.sessions.close();
+        assertThat(lost).hasSizeLessThan(8);
+        assertThat(a.sessions.view().stats().live()).isEqualTo(50);
+        assertThat(a.sent.stream().filter(script("leave.lua").and(in(1)))).hasSize(1);
     }
 
     // ---- one handler
@@ -78,7 +124,92 @@ class SessionFaultsIT {
         assertThat(a.closed).hasSize(10);
     }
 
+    @Test
+    void callbackThatFailsKeepsNoneFromBeingToldLater() {
+        List<SessionRegained> regained = new ArrayList<>();
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.onLost(lost -> {
+                            throw new AssertionError("a bug of the application");
+                        })
+                        .onRegained(regained::add));
+        a.sessions.acquire("x");
+        a.loses = script("renew.lua");
+        stage.pass(Stage.LEASE);
+        a.loses = call -> false;
+        stage.pass(POLL);
+        assertThat(regained).hasSize(1);
+    }
+
+    @Test
+    void sessionThatIsBeingActivatedMakesNoOtherDoubtful() throws Exception {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        List<String> same = ids(0, 2);
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.onActivate(activation -> {
+                    if (activation.id().equals(same.getLast())) {
+                        entered.countDown();
+                        awaitQuietly(leave);
+                    }
+                }));
+        stage.actor("b");
+        SessionHold hold = a.sessions.acquire(same.getFirst());
+        Thread slow = Thread.startVirtualThread(() -> a.sessions.acquire(same.getLast()));
+        entered.await();
+        try {
+            a.stalled = true;
+            stage.pass(Stage.LEASE.plus(POLL));
+            a.stalled = false;
+            stage.pass(POLL);
+            assertThat(hold.isValid()).isTrue();
+        } finally {
+            leave.countDown();
+            slow.join();
+        }
+    }
+
     // ---- one after the other
+
+    @Test
+    void noSessionStaysLostThatWasLostWhileTheOthersWereRegained() {
+        boolean[] armed = {false};
+        Actor[] it = new Actor[1];
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.executor(task -> {
+                    if (armed[0]) {
+                        armed[0] = false; // the watch has just told of the first; the heartbeat comes in between
+                        it[0].loses = call -> false;
+                        stage.passUnattended(Duration.ofSeconds(1));
+                        it[0].duties.runDue();
+                    }
+                    task.run();
+                }));
+        it[0] = a;
+        List<SessionHold> holds =
+                ids(0, 10).stream().map(id -> a.sessions.acquire(id)).toList();
+        stage.pass(POLL);
+        a.loses = script("renew.lua");
+        armed[0] = true;
+        for (int i = 0; i < 1_000 && armed[0]; i++) {
+            stage.passUnattended(Duration.ofMillis(20));
+            a.duties.runDue();
+        }
+        assertThat(armed[0]).isFalse();
+        stage.pass(Duration.ofSeconds(30));
+        assertThat(holds).allMatch(SessionHold::isValid);
+    }
+
+    @Test
+    void instanceThatWasClosedTakesNoMoreHolds() {
+        Actor a = stage.actor("a");
+        a.sessions.close();
+        assertThatThrownBy(() -> a.sessions.acquire("x"))
+                .isInstanceOfSatisfying(
+                        HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.MISUSE));
+    }
 
     // ---- the means
 
