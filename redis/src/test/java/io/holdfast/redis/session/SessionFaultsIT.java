@@ -77,6 +77,21 @@ class SessionFaultsIT {
     }
 
     @Test
+    void claimsAreRenewedWhereTheStoreAnswersWhileAnotherShardHangs() {
+        Deque<Runnable> handlers = new ArrayDeque<>();
+        Actor a = stage.actor("a", builder -> builder.executor(handlers::add));
+        String well = ids(1, 1).getFirst();
+        ids(0, 20).forEach(id -> a.sessions.acquire(id).close());
+        a.sessions.acquire(well).close();
+        stage.pass(Stage.GRACE.plus(POLL));
+        assertThat(a.sessions.closing()).isEqualTo(21);
+        Actor b = stage.actor("b");
+        a.loses = hanging(a, in(0).and(script("settle.lua")));
+        stage.pass(Duration.ofSeconds(30));
+        assertThat(b.closedIds()).doesNotContain(well);
+    }
+
+    @Test
     void whatIsReleasedAgainDoesNotKeepTheHeartWaiting() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
@@ -107,6 +122,27 @@ class SessionFaultsIT {
     }
 
     // ---- one handler
+
+    @Test
+    void executorThatRefusesTakesNoAttemptAndKeepsNoOtherFromBeingClosed() {
+        boolean[] refuses = {true};
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.executor(task -> {
+                    if (refuses[0]) {
+                        throw new RejectedExecutionException("full");
+                    }
+                    task.run();
+                }));
+        ids(0, 3).forEach(id -> a.sessions.acquire(id).close());
+        ids(1, 3).forEach(id -> a.sessions.acquire(id).close());
+        stage.pass(Duration.ofMinutes(5));
+        assertThat(a.sessions.deadLetters(10)).isEmpty();
+        refuses[0] = false;
+        stage.pass(Duration.ofMinutes(1));
+        assertThat(a.closedIds()).hasSize(6);
+        assertThat(a.closed).allMatch(claim -> claim.attempt() == 1);
+    }
 
     @Test
     void noMoreHandlersRunThanThereAreClosers() {
