@@ -128,6 +128,25 @@ class AggregateFaultsIT {
         assertThat(b.flushed).noneMatch(flush -> flush.key().equals(well));
     }
 
+    @Test
+    void instanceThatOnlyTendsForgetsNoPositionBeforeTheApplicationWould() {
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(10)));
+        stage.actor(
+                "daemon",
+                builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(1))
+                        .tending());
+        a.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        a.visits.close("k");
+        stage.pass(Duration.ofSeconds(3));
+        a.die();
+        stage.pass(Duration.ofMinutes(4));
+        Actor again = stage.actor(
+                "again", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(10)));
+        again.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(stage.views("k")).isEqualTo(1);
+    }
+
     private static void end(Actor actor, List<String> keys) {
         for (String key : keys) {
             actor.visits.add(key, Visit.of(1));

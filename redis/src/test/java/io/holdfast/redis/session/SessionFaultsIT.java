@@ -247,6 +247,18 @@ class SessionFaultsIT {
                         HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.MISUSE));
     }
 
+    @Test
+    void instanceThatOnlyTendsGivesTheDeadTheGraceOfTheApplication() {
+        Actor a = stage.actor("a", builder -> builder.grace(Duration.ofMinutes(1)));
+        Actor daemon = stage.actor("daemon", SessionsBuilder::tending);
+        a.sessions.acquire("x");
+        a.die();
+        stage.pass(Stage.LEASE.plusSeconds(50));
+        assertThat(daemon.closed).isEmpty();
+        stage.pass(Duration.ofSeconds(15));
+        assertThat(daemon.closedIds()).containsExactly("x");
+    }
+
     // ---- the means
 
     private static Predicate<Call> in(int shard) {
