@@ -43,6 +43,7 @@ final class AggregatesPart extends Part {
                     throw HoldfastException.misuse("the daemon does not merge", "merge in an application");
                 })
                 .codec(new AsItIs())
+                .tending()
                 .set(AggregateSettings.SHARDS, found.get().set().shards())
                 .start();
         meters.bind(new AggregateMeters(started));

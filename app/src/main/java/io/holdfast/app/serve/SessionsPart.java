@@ -46,18 +46,18 @@ final class SessionsPart extends Part {
             return;
         }
         HoldSet stored = found.get().set();
-        builder.set(SessionSettings.SHARDS, stored.shards());
+        builder.tending().set(SessionSettings.SHARDS, stored.shards());
         if (stored.mode() == HoldSet.Mode.IDLE) {
             builder.idle(SessionSettings.GRACE.defaultValue());
         }
-        if (graph.isPresent()) {
-            SessionSnapshots snapshots = new SessionSnapshots(holdfast, set, graph.get());
-            builder.onClose(snapshots::release);
-            cleaning = holdfast.duties().add(snapshots);
-        }
+        Optional<SessionSnapshots> snapshots = graph.map(name -> new SessionSnapshots(holdfast, set, name));
+        snapshots.ifPresent(owned -> builder.onClose(owned::release));
         Sessions started = builder.start();
         meters.bind(new SessionMeters(started));
         sessions = started;
+        // Only now: what failed to start is started again, and a duty that it had left behind would run beside the next
+        // one.
+        snapshots.ifPresent(owned -> cleaning = holdfast.duties().add(owned));
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
+import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.slab.SlabCache;
@@ -119,6 +120,28 @@ class ServeIT {
             ValueId leaf = writer.put(PieceLeaf.of(List.of(new PieceLeaf.Piece(new NodeId("n1"), piece))));
             docs.root("main").set(writer.put(new byte[] {1}, leaf));
             return leaf;
+        }
+    }
+
+    @Test
+    void whatADeadInstanceServedHasTheGraceOfItsApplicationAndNotOfTheDaemon() throws Exception {
+        try (Holdfast observer = Holdfast.connect(REDIS.uri().toString())) {
+            Holdfast dying = Holdfast.connect(REDIS.uri().toString());
+            Sessions rooms = dying.sessions("rooms")
+                    .lease(Duration.ofSeconds(1))
+                    .grace(Duration.ofMinutes(10))
+                    .start();
+            rooms.acquire("ada");
+            try (Daemon daemon = daemons.start("serve.sessions = rooms")) {
+                daemons.awaitReady(daemon);
+                dying.close(); // releases nothing, as a crash
+                HoldView view = observer.sessions("rooms").look().orElseThrow();
+                await().atMost(Daemons.PATIENCE)
+                        .until(() -> !view.list(HoldView.State.GRACE, 1).isEmpty());
+                assertThat(view.list(HoldView.State.GRACE, 1))
+                        .allMatch(life ->
+                                life.dueInMillis() > Duration.ofMinutes(9).toMillis());
+            }
         }
     }
 

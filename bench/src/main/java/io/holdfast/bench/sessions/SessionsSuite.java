@@ -354,7 +354,7 @@ public final class SessionsSuite implements Suite {
     }
 
     private static HoldRules rules(Duration grace) {
-        return new HoldRules(LEASE, grace, Duration.ofMinutes(5), 5, false, 10_000);
+        return new HoldRules(LEASE, grace, Duration.ofMinutes(5), 5, false, 10_000, List.of());
     }
 
     private static Holds holds(ScriptCaller caller, String name, int shards, Duration grace) {

@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.redis.hold.HoldRules;
 import java.time.Duration;
+import java.util.List;
 
 /** What a set of aggregates was configured with, checked. */
 record AggregateRules(
@@ -23,14 +24,15 @@ record AggregateRules(
         long partLimit,
         long waitingLimit,
         Duration redeliveryWindow,
-        int ledgerCapacity) {
+        int ledgerCapacity,
+        boolean tends) {
 
     /** Where settings get their values from. */
     interface Values {
         <T> T get(Setting<T> setting);
     }
 
-    static AggregateRules of(Values settings, int ledgerCapacity) {
+    static AggregateRules of(Values settings, int ledgerCapacity, boolean tends) {
         Duration soft = settings.get(AggregateSettings.SOFT_WINDOW);
         Duration hard = settings.get(AggregateSettings.HARD_WINDOW);
         if (hard.compareTo(soft) < 0) {
@@ -56,12 +58,18 @@ record AggregateRules(
                 settings.get(AggregateSettings.PART_LIMIT),
                 settings.get(AggregateSettings.WAITING_LIMIT),
                 settings.get(AggregateSettings.REDELIVERY_WINDOW),
-                ledgerCapacity);
+                ledgerCapacity,
+                tends);
     }
 
     /** A key of an instance that died stays open for a soft window from then on; a new epoch never waits for an old one. */
     HoldRules holdRules() {
-        return new HoldRules(lease, softWindow, claim, attempts, true, ledgerCapacity);
+        List<String> noted = tends
+                ? List.of()
+                : List.of(
+                        "grace", Long.toString(softWindow.toMillis()),
+                        "window", Long.toString(redeliveryWindow.toSeconds()));
+        return new HoldRules(lease, softWindow, claim, attempts, true, ledgerCapacity, noted);
     }
 
     /** A lease must survive one heartbeat that is lost. */

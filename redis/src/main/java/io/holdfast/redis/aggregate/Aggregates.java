@@ -301,12 +301,6 @@ public final class Aggregates<T> implements AutoCloseable {
             tables.forEach(table -> table.abandon().forEach(batch -> batch.stage.completeExceptionally(lost)));
         }
         assignments.forEach(Assignment::close);
-        try {
-            holds.leave();
-        } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
-                throw e;
-            } // not reachable: the leases lapse
-        }
+        holds.leave();
     }
 }

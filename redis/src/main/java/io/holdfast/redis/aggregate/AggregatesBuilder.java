@@ -23,6 +23,7 @@ public final class AggregatesBuilder<T> {
     private @Nullable Sink<T> sink;
     private Executor executor =
             task -> Thread.ofPlatform().daemon().name("holdfast-aggregates").start(task);
+    private boolean tends;
     private ScriptCaller caller;
 
     public AggregatesBuilder(Client client, String name, Class<T> type, BinaryOperator<T> merge) {
@@ -72,6 +73,12 @@ public final class AggregatesBuilder<T> {
         return this;
     }
 
+    /** Adds nothing, but tends what other instances add to: windows are theirs. */
+    public AggregatesBuilder<T> tending() {
+        this.tends = true;
+        return this;
+    }
+
     /** For tests that lose, delay and repeat calls. */
     AggregatesBuilder<T> through(ScriptCaller caller) {
         this.caller = caller;
@@ -80,7 +87,7 @@ public final class AggregatesBuilder<T> {
 
     /** Takes this instance's leases and begins to publish and to flush. */
     public Aggregates<T> start() {
-        AggregateRules rules = AggregateRules.of(this::value, client.settings().get(RedisLedger.CAPACITY));
+        AggregateRules rules = AggregateRules.of(this::value, client.settings().get(RedisLedger.CAPACITY), tends);
         Codec<T> used = codec == null ? RecordCodec.of(type) : codec;
         return new Aggregates<>(client, caller, name, rules, this, new PartCodec<>(used));
     }

@@ -15,14 +15,18 @@ import io.holdfast.redis.link.Reply;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BinaryOperator;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +42,10 @@ final class Flushers<T> implements Duty {
     private static final System.Logger LOG = System.getLogger(Flushers.class.getName());
     private static final Duration LONGEST_RETRY_PAUSE = Duration.ofMinutes(5);
     private static final Duration LONGEST_CLAIM_PAUSE = Duration.ofSeconds(30);
+    /** After so many batches that the sink put off, it may be one of them that it puts off. */
+    private static final int PASSING_BEFORE_ONE_BY_ONE = 2;
+    /** After so many values in a row that the sink put off, it is down. */
+    private static final int PASSING_BEFORE_DOWN = 3;
 
     private final String name;
     private final Client client;
@@ -101,8 +109,8 @@ final class Flushers<T> implements Duty {
         try {
             executor.execute(() -> run(one));
         } catch (RuntimeException e) {
-            finished(one); // the executor refused: the claims lapse and another instance takes them
-            throw e;
+            finished(one);
+            putOff(claims, e); // the executor refused: nothing is wrong with these, they were not even tried
         }
     }
 
@@ -202,11 +210,30 @@ final class Flushers<T> implements Duty {
                 () -> "aggregate '" + claim.id() + "' of '" + set().name() + "' epoch " + claim.epoch()
                         + " is a dead letter: " + reason);
         String line = reason.length() > 500 ? reason.substring(0, 500) : reason;
-        if (scripts.bury(set().shardOf(claim.id()), claim, line.replace('\n', ' '))
-                .equals("DEAD")) {
-            figures.deadLetters.increment();
-        } else {
-            figures.staleCommits.increment();
+        tellStore(List.of(claim), buried -> {
+            if (scripts.bury(set().shardOf(buried.id()), buried, line.replace('\n', ' '))
+                    .equals("DEAD")) {
+                figures.deadLetters.increment();
+            } else {
+                figures.staleCommits.increment();
+            }
+        });
+    }
+
+    /** Tells the store something of each claim. A shard that does not answer is left alone: its claims lapse. */
+    private void tellStore(List<Claim> claims, Consumer<Claim> what) {
+        Set<Integer> silent = new HashSet<>();
+        for (Claim claim : claims) {
+            int shard = set().shardOf(claim.id());
+            if (silent.contains(shard)) {
+                continue;
+            }
+            try {
+                what.accept(claim);
+            } catch (HoldfastException e) {
+                silent.add(shard);
+                LOG.log(Level.DEBUG, () -> "shard " + shard + " of " + set() + " was not told of its claims: " + e);
+            }
         }
     }
 
@@ -214,32 +241,70 @@ final class Flushers<T> implements Duty {
         if (merged.isEmpty()) {
             return;
         }
+        Throwable failure = attempt(target, merged);
+        if (failure == null) {
+            return;
+        }
+        if (merged.size() > 1 && (!isPassing(failure) || passingFailures.get() >= PASSING_BEFORE_ONE_BY_ONE)) {
+            oneByOne(target, merged);
+        } else if (isPassing(failure)) {
+            putOff(merged.stream().map(one -> one.claim).toList(), failure);
+        } else {
+            failed(merged.getFirst().claim, failure);
+        }
+    }
+
+    /** Why the sink did not take them; null if it did. */
+    private @Nullable Throwable attempt(Sink<T> target, List<Merged> merged) {
         try {
             target.flush(merged.stream().map(one -> one.flush).toList());
         } catch (Throwable failure) {
-            if (isPassing(failure)) {
-                sinkIsDown(merged, failure);
-            } else if (merged.size() > 1) {
-                merged.forEach(one -> write(target, List.of(one))); // one that is wrong must not keep the others
-            } else {
-                failed(merged.getFirst().claim, failure);
-            }
-            return;
+            return failure;
         }
         passingFailures.set(0);
         commit(merged);
+        return null;
+    }
+
+    /**
+     * One that is wrong, or that the sink puts off again and again, must not keep the others. In an order of chance, and no more
+     * than a few tries if the sink is down after all.
+     */
+    private void oneByOne(Sink<T> target, List<Merged> merged) {
+        List<Merged> order = new ArrayList<>(merged);
+        Collections.shuffle(order, new Random(merged.getFirst().claim.token()));
+        List<Claim> puttingOff = new ArrayList<>();
+        Throwable last = null;
+        int inARow = 0;
+        for (Merged one : order) {
+            Throwable failure = inARow < PASSING_BEFORE_DOWN ? attempt(target, List.of(one)) : last;
+            if (failure == null) {
+                inARow = 0;
+            } else if (isPassing(failure)) {
+                inARow++;
+                last = failure;
+                puttingOff.add(one.claim);
+            } else {
+                inARow = 0;
+                failed(one.claim, failure);
+            }
+        }
+        if (last != null) {
+            putOff(puttingOff, last);
+        }
     }
 
     private static boolean isPassing(Throwable failure) {
         return failure instanceof HoldfastException e && e.isRetryable();
     }
 
-    private void sinkIsDown(List<Merged> merged, Throwable failure) {
-        figures.failed.add(merged.size());
+    /** Gives claims back, as attempts that do not count, and claims nothing for a while. */
+    private void putOff(List<Claim> claims, Throwable why) {
+        figures.failed.add(claims.size());
         Duration pause = doubled(rules.retryPause(), passingFailures.incrementAndGet(), LONGEST_CLAIM_PAUSE);
         pausedUntilNanos = client.time().nanoTime() + pause.toNanos();
-        LOG.log(Level.DEBUG, () -> "the sink of " + set() + " is down, again in " + pause + ": " + failure);
-        merged.forEach(one -> holds.later(one.claim, pause.toMillis()));
+        LOG.log(Level.DEBUG, () -> "the sink of " + set() + " is down, again in " + pause + ": " + why);
+        tellStore(claims, claim -> holds.later(claim, pause.toMillis()));
     }
 
     private void failed(Claim claim, Throwable failure) {
@@ -250,9 +315,11 @@ final class Flushers<T> implements Duty {
                         + claim.attempt() + " of " + rules.attempts() + ": " + failure);
         LOG.log(Level.DEBUG, "the failure in full", failure);
         Duration pause = doubled(rules.retryPause(), claim.attempt(), LONGEST_RETRY_PAUSE);
-        if (holds.retry(claim, pause.toMillis()) == Settled.DEAD_LETTER) {
-            figures.deadLetters.increment();
-        }
+        tellStore(List.of(claim), wrong -> {
+            if (holds.retry(wrong, pause.toMillis()) == Settled.DEAD_LETTER) {
+                figures.deadLetters.increment();
+            }
+        });
     }
 
     private static Duration doubled(Duration first, int times, Duration longest) {
@@ -283,9 +350,11 @@ final class Flushers<T> implements Duty {
         int next = 0;
         for (List<Merged> written : byShard.values()) {
             Call call = calls.get(next);
-            Outcome outcome = outcomes.get(next++);
-            Reply reply = outcome.failure() == null ? outcome.get() : scripts.one(call);
-            for (int i = 0; i < written.size(); i++) {
+            Reply reply = outcomes.get(next++).reply();
+            if (reply == null) {
+                reply = onceMore(call);
+            }
+            for (int i = 0; reply != null && i < written.size(); i++) {
                 if (reply.text(i).equals("OK")) {
                     figures.flushed.increment();
                     tell(written.get(i).claim);
@@ -293,6 +362,15 @@ final class Flushers<T> implements Duty {
                     figures.staleCommits.increment();
                 }
             }
+        }
+    }
+
+    private @Nullable Reply onceMore(Call call) {
+        try {
+            return scripts.one(call);
+        } catch (HoldfastException e) {
+            LOG.log(Level.DEBUG, () -> "what is in the sink of " + set() + " could not be noted: " + e);
+            return null;
         }
     }
 
@@ -329,22 +407,12 @@ final class Flushers<T> implements Duty {
                 one.giveUp();
             } else if (now - one.renewedNanos >= third) {
                 one.renewedNanos = now;
-                for (Claim claim : one.claims) {
-                    renew(claim);
-                    done++;
-                }
+                tellStore(one.claims, holds::renew);
+                done += one.claims.size();
             }
         }
         return Step.restFor(
                 done, Duration.ofNanos(Math.min(third / 2, Duration.ofSeconds(1).toNanos())));
-    }
-
-    private void renew(Claim claim) {
-        try {
-            holds.renew(claim);
-        } catch (HoldfastException e) {
-            LOG.log(Level.DEBUG, () -> "the claim on aggregate '" + claim.id() + "' was not renewed: " + e);
-        }
     }
 
     private static final class Running {

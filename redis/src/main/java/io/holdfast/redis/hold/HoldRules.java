@@ -1,6 +1,7 @@
 package io.holdfast.redis.hold;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How one instance treats the things of a set. Instances may differ, for instance while a new setting is rolled out.
@@ -11,9 +12,18 @@ import java.time.Duration;
  * @param attemptsMax after so many attempts that failed, a claim becomes a dead letter
  * @param overlap whether a new life of a thing may begin before the earlier one is finished
  * @param ledgerCapacity how many records a shard's ledger keeps
+ * @param noted what is noted in {@code meta} when this instance starts, name and value by turns, for those that find an
+ *     instance dead: {@code grace} in milliseconds, and what the kind of thing has beside it. An instance that serves nothing
+ *     itself, but tends what others serve, notes nothing: it goes by what they have noted.
  */
 public record HoldRules(
-        Duration lease, Duration grace, Duration claim, int attemptsMax, boolean overlap, int ledgerCapacity) {
+        Duration lease,
+        Duration grace,
+        Duration claim,
+        int attemptsMax,
+        boolean overlap,
+        int ledgerCapacity,
+        List<String> noted) {
 
     /** Earlier lives of one thing that may wait to be finished; one digit of its record. */
     static final int UNFINISHED_MAX = 9;

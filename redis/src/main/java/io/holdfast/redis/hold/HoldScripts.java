@@ -17,7 +17,7 @@ import java.util.Objects;
  * Every script call of this package. One shard is one slot of a cluster; its parts:
  *
  * <pre>
- *   meta       layout shards mode longest   run seen quiet   token closed
+ *   meta       layout shards mode longest grace   run seen quiet   token closed
  *   things     =ID -> EPOCH UNFINISHED ,LEASE,LEASE…  (held)  or  EPOCH UNFINISHED -why it is due
  *              ,LEASE -> SEQUENCE of its last call (no field: the lease is dead)     E -> highest epoch
  *   due        =ID -> negative: filed under the first lease that holds it;  positive: when it is due
@@ -35,7 +35,7 @@ import java.util.Objects;
 final class HoldScripts {
 
     private static final Script OPEN =
-            script("open.lua", "meta things", "layout shards mode lease-ms", "status now-ms found");
+            script("open.lua", "meta things", "layout shards mode lease-ms noted…", "status now-ms found");
     private static final Script JOIN =
             script("join.lua", "meta things deadlines", "lease lease-ms valid-until-ms", "status now-ms run");
     private static final Script RENEW =
@@ -98,14 +98,14 @@ final class HoldScripts {
         }
     }
 
-    Beat open(int shard, long leaseMillis) {
-        return Beat.of(call(
-                OPEN,
-                shard,
+    Beat open(int shard, HoldRules rules) {
+        List<String> arguments = new ArrayList<>(List.of(
                 Integer.toString(HoldSet.LAYOUT),
                 Integer.toString(set.shards()),
                 set.mode().name(),
-                Long.toString(leaseMillis)));
+                Long.toString(rules.lease().toMillis())));
+        arguments.addAll(rules.noted());
+        return Beat.of(caller.call(of(OPEN, shard, arguments)));
     }
 
     Beat join(int shard, String lease, long leaseMillis, long validUntilMillis) {

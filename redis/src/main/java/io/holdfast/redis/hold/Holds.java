@@ -11,9 +11,15 @@ import io.holdfast.redis.hold.HoldScripts.Settlement;
 import io.holdfast.redis.hold.ShardLease.Wish;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
+import io.holdfast.redis.link.Reply;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One instance's holds on the things of one set.
@@ -52,6 +58,8 @@ import java.util.Map;
  */
 public final class Holds {
 
+    private static final System.Logger LOG = System.getLogger(Holds.class.getName());
+
     /** How many things one step of releasing the dead may touch, in each shard. */
     static final int LAPSE_BUDGET = 128;
 
@@ -72,6 +80,11 @@ public final class Holds {
     private final List<ShardLease> leases = new ArrayList<>();
     private final List<Combiner<Settlement, Status>> settling = new ArrayList<>();
     private final String by;
+    /** What was said last of a shard that refused. */
+    private final AtomicReferenceArray<String> refusals;
+
+    /** The shard that may claim first, if not all may. */
+    private final AtomicInteger claimTurn = new AtomicInteger();
 
     /**
      * @param self a holder whose incarnation nobody else uses, not even another {@code Holds} of this process
@@ -83,6 +96,7 @@ public final class Holds {
         this.scripts = new HoldScripts(caller, set);
         this.time = time;
         this.by = self.toString();
+        this.refusals = new AtomicReferenceArray<>(set.shards());
         for (int shard = 0; shard < set.shards(); shard++) {
             leases.add(new ShardLease(scripts, set, rules, time, shard, self));
             int here = shard;
@@ -154,9 +168,18 @@ public final class Holds {
         }
     }
 
-    /** Gives all leases up, without releasing what they hold one by one; for an instance that holds nothing more. */
+    /**
+     * Gives all leases up, without releasing what they hold one by one; for an instance that holds nothing more. Where that
+     * cannot be said they lapse.
+     */
     public void leave() {
-        leases.forEach(ShardLease::leave);
+        for (ShardLease lease : leases) {
+            try {
+                lease.leave();
+            } catch (HoldfastException e) {
+                LOG.log(Level.DEBUG, () -> "a lease of " + set + " could not be given up, and lapses: " + e);
+            }
+        }
     }
 
     /** Renews the leases of all shards, takes new ones where they are gone, and says what was found in each. */
@@ -176,11 +199,42 @@ public final class Holds {
         try {
             return leases.get(shard).renewed(sender, sent, HoldScripts.Beat.of(outcome.get()));
         } catch (HoldfastException e) {
-            if (e.category() == Category.MISUSE) {
-                throw e;
-            }
+            refused(shard, e);
             return Condition.UNREACHABLE;
         }
+    }
+
+    /**
+     * A shard did not do what was asked of it. That keeps nobody from the others, and does not pass over in silence: what will
+     * not pass by itself is said, once for as long as it stays the same.
+     */
+    public void refused(int shard, HoldfastException failure) {
+        String said = String.valueOf(failure.getMessage());
+        if (!failure.isRetryable() && !said.equals(refusals.getAndSet(shard, said))) {
+            LOG.log(
+                    Level.WARNING,
+                    () -> "shard " + shard + " of " + set + " refuses: " + said + "; " + failure.action());
+        }
+    }
+
+    /** Calls all shards. Null where there is no reply; throws only if every shard refuses, in a way that does not pass. */
+    private List<@Nullable Reply> replies(List<Call> calls) {
+        List<Outcome> outcomes = scripts.all(calls);
+        List<@Nullable Reply> replies = new ArrayList<>();
+        for (int shard = 0; shard < outcomes.size(); shard++) {
+            HoldfastException failure = outcomes.get(shard).failure();
+            if (failure != null) {
+                refused(shard, failure);
+            }
+            replies.add(outcomes.get(shard).reply());
+        }
+        for (Outcome outcome : outcomes) {
+            HoldfastException failure = outcome.failure();
+            if (failure != null && !failure.isRetryable() && replies.stream().allMatch(Objects::isNull)) {
+                throw failure;
+            }
+        }
+        return replies;
     }
 
     /** Whether this instance may still believe that its holds in the thing's shard have not lapsed. */
@@ -228,30 +282,37 @@ public final class Holds {
         long lapsed = 0;
         long released = 0;
         boolean more = false;
+        boolean whole = true;
         long next = Long.MAX_VALUE;
-        HoldfastException failure = null;
-        for (Outcome outcome : scripts.all(calls)) {
-            if (outcome.failure() != null) {
-                failure = outcome.failure();
+        for (Reply reply : replies(calls)) {
+            if (reply == null) {
+                whole = false;
                 continue; // a shard that cannot be reached keeps nobody from the others
             }
-            LapseStep step = LapseStep.of(outcome.get());
+            LapseStep step = LapseStep.of(reply);
             lapsed += step.lapsed();
             released += step.released();
             more |= step.more();
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
         }
-        if (failure != null && !failure.isRetryable()) {
-            throw failure;
-        }
-        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && failure == null, next);
+        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && whole, next);
     }
 
     /** Claims what is due, up to so many things in each shard. */
     public Round claim(int limitPerShard) {
+        return claim(limitPerShard * set.shards(), limitPerShard);
+    }
+
+    /** Claims what is due, up to so many things in all, and in each shard. If there are more shards, they take turns. */
+    public Round claim(int limit, int limitPerShard) {
+        int shards = set.shards();
+        int first = claimTurn.getAndAdd(limit % shards);
+        int[] limits = new int[shards];
         List<Call> calls = new ArrayList<>();
-        for (int shard = 0; shard < set.shards(); shard++) {
-            calls.add(scripts.claiming(shard, limitPerShard, rules, by));
+        for (int shard = 0; shard < shards; shard++) {
+            int place = Math.floorMod(shard - first, shards);
+            limits[shard] = Math.min(limitPerShard, limit / shards + (place < limit % shards ? 1 : 0));
+            calls.add(scripts.claiming(shard, limits[shard], rules, by));
         }
         List<Claim> claims = new ArrayList<>();
         long fresh = 0;
@@ -260,23 +321,20 @@ public final class Holds {
         long mistaken = 0;
         long next = Long.MAX_VALUE;
         boolean more = false;
-        HoldfastException failure = null;
-        for (Outcome outcome : scripts.all(calls)) {
-            if (outcome.failure() != null) {
-                failure = outcome.failure();
+        List<@Nullable Reply> replies = replies(calls);
+        for (int shard = 0; shard < shards; shard++) {
+            Reply reply = replies.get(shard);
+            if (reply == null) {
                 continue; // the claims of the other shards must not be forgotten
             }
-            ClaimStep step = ClaimStep.of(outcome.get());
+            ClaimStep step = ClaimStep.of(reply);
             claims.addAll(step.claims());
             fresh += step.fresh();
             again += step.again();
             dead += step.dead();
             mistaken += step.mistaken();
-            more |= step.claims().size() == limitPerShard;
+            more |= !step.claims().isEmpty() && step.claims().size() == limits[shard];
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
-        }
-        if (failure != null && claims.isEmpty() && !failure.isRetryable()) {
-            throw failure;
         }
         return new Round(claims, fresh, again, dead, mistaken, 0, 0, more, next);
     }

@@ -222,7 +222,7 @@ final class ShardLease {
     }
 
     private void openShard() {
-        Beat beat = answered(() -> scripts.open(shard, rules.lease().toMillis()));
+        Beat beat = answered(() -> scripts.open(shard, rules));
         note(beat);
         if (beat.status() == Status.DIFFERS) {
             throw HoldfastException.misuse(

@@ -1,14 +1,19 @@
 package io.holdfast.redis.link;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +24,6 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
@@ -33,7 +37,6 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
-import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
  * The one way to Redis. Everything that Holdfast asks of a server goes through here.
@@ -92,6 +95,7 @@ public final class RedisLink implements AutoCloseable {
     private final Gathering gathering;
 
     private final @Nullable Replicas replicas;
+    private final @Nullable ClusterRoutes routes;
 
     /** Whether a transaction was seen to work. */
     private volatile boolean transacts;
@@ -108,6 +112,7 @@ public final class RedisLink implements AutoCloseable {
         this.where = where;
         this.gathering = new Gathering(turns, patience, this::callAll);
         this.replicas = replicas;
+        this.routes = client instanceof RedisClusterClient cluster ? new ClusterRoutes(cluster) : null;
     }
 
     /** How many replicas must have what was written before a call returns. */
@@ -135,7 +140,7 @@ public final class RedisLink implements AutoCloseable {
             return acknowledged >= wanted
                     ? null
                     : new HoldfastException(
-                            HoldfastException.Category.RETRY,
+                            Category.RETRY,
                             "done, but only " + acknowledged + " of " + wanted + " replicas have it after "
                                     + patienceMillis + " ms");
         }
@@ -233,10 +238,8 @@ public final class RedisLink implements AutoCloseable {
     }
 
     public Reply call(Call call) {
-        // The pipeline of a cluster starts threads: there a call goes alone.
-        return client instanceof RedisClusterClient
-                ? callAlone(call)
-                : gathering.call(call).get();
+        // Calls to several servers do not share a round trip.
+        return routes != null ? callAlone(call) : gathering.call(call).get();
     }
 
     private Reply callAlone(Call call) {
@@ -264,7 +267,7 @@ public final class RedisLink implements AutoCloseable {
             return new Reply(client.executeCommand(evalsha(call)));
         }
         tryTransaction(call);
-        try (AbstractPipeline pipeline = pipelineTo(call.keys().getFirst())) {
+        try (AbstractPipeline pipeline = pipelineTo(call)) {
             Supplier<Reply> reply = queue(call, pipeline);
             Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
@@ -286,7 +289,7 @@ public final class RedisLink implements AutoCloseable {
         if (transacts || !call.isTransaction()) {
             return;
         }
-        try (AbstractPipeline pipeline = pipelineTo(call.keys().getFirst())) {
+        try (AbstractPipeline pipeline = pipelineTo(call)) {
             Response<Object> begun = pipeline.sendCommand(new CommandArguments(Protocol.Command.MULTI));
             Response<Object> done = pipeline.sendCommand(new CommandArguments(Protocol.Command.EXEC));
             pipeline.sync();
@@ -300,11 +303,9 @@ public final class RedisLink implements AutoCloseable {
         return !transacts && calls.stream().anyMatch(Call::isTransaction);
     }
 
-    /** A pipeline to the server that has the key. */
-    private AbstractPipeline pipelineTo(byte[] key) {
-        return client instanceof RedisClusterClient cluster
-                ? new Pipeline(cluster.getConnectionFromSlot(JedisClusterCRC16.getSlot(key)), true)
-                : client.pipelined();
+    /** A pipeline to the server that has the keys of the call. */
+    private AbstractPipeline pipelineTo(Call call) {
+        return routes != null ? routes.to(call) : client.pipelined();
     }
 
     /** Puts a call into a pipeline; the answer can be asked for when the pipeline is through. */
@@ -351,7 +352,7 @@ public final class RedisLink implements AutoCloseable {
         if (calls.size() == 1 || mustTryTransaction(calls)) {
             return calls.stream().map(call -> Outcome.of(() -> callAlone(call))).toList();
         }
-        List<Outcome> outcomes = pipeline(calls);
+        List<Outcome> outcomes = routes == null ? pipeline(calls) : pipelines(routes, calls);
         for (int i = 0; i < outcomes.size(); i++) {
             Call call = calls.get(i);
             HoldfastException failure = outcomes.get(i).failure();
@@ -359,6 +360,9 @@ public final class RedisLink implements AutoCloseable {
             if (failure != null
                     && (failure.getCause() instanceof JedisNoScriptException
                             || failure.getCause() instanceof JedisRedirectionException)) {
+                if (routes != null) {
+                    routes.forget(call);
+                }
                 outcomes.set(i, Outcome.of(() -> callAlone(call)));
             }
         }
@@ -407,20 +411,42 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
+    /** One pipeline per server, all at the same time: a server that does not answer keeps nobody from the others. */
+    private List<Outcome> pipelines(ClusterRoutes cluster, List<Call> calls) {
+        Outcome[] outcomes = new Outcome[calls.size()];
+        Arrays.fill(outcomes, new Outcome(null, new HoldfastException(Category.RETRY, "a batch was not sent")));
+        Collection<List<Integer>> servers = cluster.byServer(calls);
+        try (ExecutorService each = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (List<Integer> places : servers) {
+                Runnable task = () -> {
+                    List<Outcome> some =
+                            pipeline(places.stream().map(calls::get).toList());
+                    for (int i = 0; i < places.size(); i++) {
+                        outcomes[places.get(i)] = some.get(i);
+                    }
+                };
+                each.execute(task);
+            }
+        }
+        return new ArrayList<>(Arrays.asList(outcomes));
+    }
+
+    /** Calls that one server answers. */
     private List<Outcome> pipeline(List<Call> calls) {
         List<Supplier<Reply>> replies = new ArrayList<>(calls.size());
         HoldfastException missing;
-        try (AbstractPipeline pipeline = client.pipelined()) {
+        try (AbstractPipeline pipeline = pipelineTo(calls.getFirst())) {
             for (Call call : calls) {
                 replies.add(queue(call, pipeline));
             }
             Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
             missing = replicas == null || acknowledged == null ? null : replicas.missing(acknowledged.get());
-        } catch (JedisException e) {
-            // Some of them may have been answered: those keep their answers, the others count as unanswered.
-            forgetConnections(e);
-            HoldfastException failure = RedisFailures.of("a batch of " + calls.size() + " calls", e);
+        } catch (JedisException | IllegalStateException e) {
+            HoldfastException failure = failure("a batch of " + calls.size() + " calls", e);
+            if (routes != null) {
+                routes.doubt(calls);
+            }
             return calls.stream()
                     .map(call -> new Outcome(null, failure))
                     .collect(Collectors.toCollection(ArrayList::new));
@@ -513,13 +539,18 @@ public final class RedisLink implements AutoCloseable {
     private <T> T tell(String doing, Talk<T> talk) {
         try {
             return talk.now();
-        } catch (JedisException e) {
-            forgetConnections(e);
-            throw RedisFailures.of(doing, e);
-        } catch (IllegalStateException e) {
-            // Jedis and its pool say so when they were closed.
-            throw HoldfastException.misuse(doing + ": the client is closed", "open a new Holdfast client");
+        } catch (JedisException | IllegalStateException e) {
+            throw failure(doing, e);
         }
+    }
+
+    private HoldfastException failure(String doing, RuntimeException failure) {
+        if (failure instanceof JedisException e) {
+            forgetConnections(e);
+            return RedisFailures.of(doing, e);
+        }
+        // Jedis and its pool say so when they were closed.
+        return HoldfastException.misuse(doing + ": the client is closed", "open a new Holdfast client");
     }
 
     /**

@@ -31,8 +31,7 @@ final class CloseDuty extends DueDuty {
         long next = lapse.nextMillis();
         boolean more = lapse.more();
         if (claiming) {
-            int perShard = Math.clamp(free / holds.set().shards(), 1, CLAIMS_PER_SHARD_MAX);
-            Round round = holds.claim(perShard);
+            Round round = holds.claim(free, CLAIMS_PER_SHARD_MAX);
             count(round);
             for (Claim claim : round.claims()) {
                 closers.close(claim);

@@ -9,6 +9,7 @@ import io.holdfast.redis.hold.Holds.Settled;
 import io.holdfast.redis.link.Client;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -85,8 +86,11 @@ final class Closers implements Duty {
         try {
             handlers.executor.execute(() -> run(one, onClose));
         } catch (RuntimeException e) {
-            finished(one); // the executor refused: the claim lapses and another instance takes it
-            throw e;
+            // The executor refused: nothing is wrong with this session, and it was not even tried.
+            one.settlement = later(claim);
+            Level level = passingFailures.get() == 1 ? Level.WARNING : Level.DEBUG;
+            LOG.log(level, () -> name + ": the executor refused a close handler: " + e);
+            settle(one);
         }
     }
 
@@ -111,10 +115,7 @@ final class Closers implements Duty {
     private Supplier<Settled> failed(Claim claim, Throwable failure) {
         figures.failed.increment();
         if (failure instanceof HoldfastException e && e.isRetryable()) {
-            int inARow = passingFailures.incrementAndGet();
-            Duration pause = doubled(rules.retryPause(), inARow, LONGEST_CLAIM_PAUSE);
-            pausedUntilNanos = client.time().nanoTime() + pause.toNanos();
-            return () -> holds.later(claim, pause.toMillis());
+            return later(claim);
         }
         LOG.log(
                 Level.WARNING,
@@ -126,26 +127,38 @@ final class Closers implements Duty {
         return () -> holds.retry(claim, pause);
     }
 
+    /** Gives the claim back, as an attempt that does not count, and claims nothing for a while. */
+    private Supplier<Settled> later(Claim claim) {
+        Duration pause = doubled(rules.retryPause(), passingFailures.incrementAndGet(), LONGEST_CLAIM_PAUSE);
+        pausedUntilNanos = client.time().nanoTime() + pause.toNanos();
+        return () -> holds.later(claim, pause.toMillis());
+    }
+
     private static Duration doubled(Duration first, int times, Duration longest) {
         Duration pause = first.multipliedBy(1L << Math.min(times - 1, 20));
         return pause.compareTo(longest) > 0 ? longest : pause;
     }
 
-    /** Tells the store what became of the claim; if it cannot be reached, {@link #step} does it later. */
-    private void settle(Running one) {
+    /**
+     * Tells the store what became of the claim; if it cannot be reached, {@link #step} does it later. Answers whether there was
+     * an answer.
+     */
+    private boolean settle(Running one) {
         Supplier<Settled> settlement = one.settlement;
         if (settlement == null || !one.settling.tryLock()) {
-            return;
+            return true;
         }
         try {
             Settled settled = settlement.get();
             finished(one);
             count(one.claim, settled, one.effect);
+            return true;
         } catch (HoldfastException e) {
             if (!e.isRetryable()) {
                 finished(one);
                 LOG.log(Level.WARNING, () -> "the close of session '" + one.claim.id() + "' could not be noted", e);
             }
+            return false;
         } finally {
             one.settling.unlock();
         }
@@ -181,34 +194,48 @@ final class Closers implements Duty {
         return name;
     }
 
-    /** Renews the claims of handlers that still run, and settles what could not be settled. */
+    /**
+     * Renews the claims of handlers that still run, and settles what could not be settled. A shard that does not answer once is
+     * left alone until the next step: the claims of the others cannot wait for as many time-outs as it has claims.
+     */
     @Override
     public Step step() {
         long now = client.time().nanoTime();
         long third = rules.claim().dividedBy(3).toNanos();
         long done = 0;
+        Set<Integer> silent = new HashSet<>();
         for (Running one : running) {
-            if (one.settlement != null) {
-                settle(one);
-            } else if (now - one.startedNanos > rules.handlerLimit().toNanos()) {
+            int shard = holds.set().shardOf(one.claim.id());
+            boolean answered = true;
+            if (one.settlement == null
+                    && now - one.startedNanos > rules.handlerLimit().toNanos()) {
                 one.giveUp();
+            } else if (silent.contains(shard)) {
+                continue;
+            } else if (one.settlement != null) {
+                answered = settle(one);
             } else if (now - one.renewedNanos >= third) {
-                renew(one, now);
+                answered = renew(one, now);
                 done++;
+            }
+            if (!answered) {
+                silent.add(shard);
             }
         }
         return Step.restFor(
                 done, Duration.ofNanos(Math.min(third / 2, Duration.ofSeconds(1).toNanos())));
     }
 
-    private void renew(Running one, long now) {
+    private boolean renew(Running one, long now) {
         try {
             if (holds.renew(one.claim) != Settled.DONE) {
                 one.giveUp();
             }
             one.renewedNanos = now;
+            return true;
         } catch (HoldfastException e) {
             LOG.log(Level.DEBUG, () -> "the claim on session '" + one.claim.id() + "' was not renewed: " + e);
+            return false;
         }
     }
 

@@ -1,6 +1,7 @@
 package io.holdfast.redis.session;
 
 import io.holdfast.Duty;
+import io.holdfast.Time;
 import io.holdfast.redis.hold.Holds;
 import io.holdfast.redis.hold.Holds.Condition;
 import java.time.Duration;
@@ -17,12 +18,14 @@ final class HeartbeatDuty implements Duty {
     private final Serving serving;
     private final Duration pause;
     private final Duration soon;
+    private final Time time;
 
-    HeartbeatDuty(String name, Holds holds, Serving serving, SessionRules rules) {
+    HeartbeatDuty(String name, Holds holds, Serving serving, SessionRules rules, Time time) {
         this.name = name;
         this.holds = holds;
         this.serving = serving;
         this.pause = rules.heartbeat();
+        this.time = time;
         this.soon = rules.heartbeat().dividedBy(3);
     }
 
@@ -34,8 +37,9 @@ final class HeartbeatDuty implements Duty {
     @Override
     public Step step() {
         serving.tellLost(); // before the lease looks fresh again
+        long deadline = time.nanoTime() + pause.toNanos();
         List<Condition> conditions = holds.heartbeat();
-        boolean whole = serving.repair(conditions);
+        boolean whole = serving.repair(conditions, deadline);
         return Step.restFor(conditions.size(), whole ? pause : soon);
     }
 }

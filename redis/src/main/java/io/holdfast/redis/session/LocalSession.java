@@ -24,6 +24,8 @@ final class LocalSession {
     volatile long epoch;
 
     volatile boolean lost;
+    /** The store has it as ours, as far as this number of doubts goes; see {@link io.holdfast.redis.hold.Holds#doubts}. */
+    volatile int sureSince;
     /** The store may have us as a holder though we are none: a call got no answer. */
     boolean unsure;
     /** No longer in the table; whoever still finds it looks again. */
@@ -39,8 +41,13 @@ final class LocalSession {
         return epoch != 0;
     }
 
-    /** Runs callbacks of one session one after the other. */
+    /** Runs callbacks of one session one after the other, whatever became of the one before. */
     synchronized void tell(Runnable callback, Executor executor) {
-        told = told.thenRunAsync(callback, executor);
+        told = told.handleAsync(
+                (nothing, failure) -> {
+                    callback.run();
+                    return nothing;
+                },
+                executor);
     }
 }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /**
  * The sessions that this instance serves. The first client of a session acquires it, the others only count, and the
@@ -25,6 +26,8 @@ final class Serving {
     private static final int BATCH = 128;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
+    /** How long a shard may take to be left. */
+    private static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
     private final Holds holds;
     private final HoldView view;
@@ -39,6 +42,7 @@ final class Serving {
     private final Set<LocalSession> unsure = ConcurrentHashMap.newKeySet();
     private final boolean[] lostShards;
     private final long marginNanos;
+    private volatile boolean closed;
 
     Serving(
             Holds holds,
@@ -62,6 +66,9 @@ final class Serving {
     SessionHold acquire(String id) {
         holds.set().check(id);
         while (true) {
+            if (closed) {
+                throw closedAlready();
+            }
             LocalSession session = table.computeIfAbsent(id, LocalSession::new);
             session.lock.lock();
             try {
@@ -71,7 +78,13 @@ final class Serving {
                 if (!session.isHeld()) {
                     begin(session);
                 } else if (session.lost) {
-                    regain(session, call(session, () -> holds.acquire(id)));
+                    int doubts = doubts(session);
+                    regain(session, call(session, () -> holds.acquire(id)), doubts);
+                }
+                if (closed) {
+                    session.clients = 0;
+                    giveUp(session);
+                    throw closedAlready();
                 }
                 session.clients++;
                 return new SessionHold(this, session);
@@ -81,13 +94,25 @@ final class Serving {
         }
     }
 
+    /** Nobody renews a lease that would be taken now. */
+    private HoldfastException closedAlready() {
+        return HoldfastException.misuse(
+                "sessions '" + holds.set().name() + "' are closed in this instance", "acquire before close()");
+    }
+
+    private int doubts(LocalSession session) {
+        return holds.doubts(holds.set().shardOf(session.id));
+    }
+
     private void begin(LocalSession session) {
         try {
+            int doubts = doubts(session);
             Held held = call(session, () -> holds.acquire(session.id));
             held = awaitEarlierLives(session, held);
             handlers.activate(new SessionActivation(session.id, held.epoch(), held.opened()));
             session.lost = false;
             session.unsure = false;
+            session.sureSince = doubts;
             session.epoch = held.epoch();
             figures.acquired(held.holders());
         } catch (RuntimeException | Error e) {
@@ -140,7 +165,7 @@ final class Serving {
     void leave(LocalSession session) {
         session.lock.lock();
         try {
-            if (--session.clients > 0 || session.retired) {
+            if (--session.clients > 0 || session.retired || closed) {
                 return;
             }
             session.epoch = 0;
@@ -173,10 +198,7 @@ final class Serving {
     }
 
     boolean isValid(LocalSession session) {
-        return session.isHeld()
-                && !session.lost
-                && holds.trusts(session.id)
-                && !holds.isDoubtful(holds.set().shardOf(session.id));
+        return session.isHeld() && !session.lost && holds.trusts(session.id) && session.sureSince == doubts(session);
     }
 
     void put(LocalSession session, Map<String, String> fields) {
@@ -208,13 +230,13 @@ final class Serving {
             if (left > 0) {
                 soonest = Math.min(soonest, left);
             } else {
-                synchronized (lostShards) {
-                    lostShards[shard] = true;
-                }
                 for (LocalSession session : table.values()) {
                     if (holds.set().shardOf(session.id) == shard && session.isHeld() && !session.lost) {
                         lose(session, session.epoch);
                     }
+                }
+                synchronized (lostShards) {
+                    lostShards[shard] = true; // at last: what a repair regained meanwhile may be among those just lost
                 }
             }
         }
@@ -229,68 +251,67 @@ final class Serving {
 
     /**
      * Brings store and instance to agree again where they may not, in the shards that a heartbeat has just reached: the
-     * others would only keep these waiting. Answers whether they agree everywhere.
+     * others would only keep these waiting. So does a shard that stops answering, which is left alone after the first call,
+     * and a store that is slow: what is not done by the deadline is done after the next heartbeat. Answers whether they agree
+     * everywhere.
      */
-    boolean repair(List<Condition> conditions) {
-        boolean whole = releaseUnsure(conditions);
+    boolean repair(List<Condition> conditions, long deadlineNanos) {
+        boolean whole = true;
         for (int shard = 0; shard < lostShards.length; shard++) {
-            if (conditions.get(shard) == Condition.UNREACHABLE) {
-                whole = false;
-                continue;
-            }
-            boolean wasLost;
-            synchronized (lostShards) {
-                wasLost = lostShards[shard];
-            }
-            if (!holds.isDoubtful(shard) && !(wasLost && holds.trustedFor(shard) > 0)) {
-                continue;
-            }
-            int doubts = holds.doubts(shard);
-            if (assertAll(shard)) {
-                holds.settleDoubts(shard, doubts);
-                synchronized (lostShards) {
-                    lostShards[shard] = false;
-                }
-            } else {
-                whole = false;
-            }
+            whole &= conditions.get(shard) != Condition.UNREACHABLE && repair(shard, deadlineNanos);
         }
         return whole;
     }
 
-    private boolean releaseUnsure(List<Condition> conditions) {
-        boolean all = true;
-        for (LocalSession session : List.copyOf(unsure)) {
-            boolean reached = conditions.get(holds.set().shardOf(session.id)) != Condition.UNREACHABLE;
-            if (!reached || !session.lock.tryLock()) {
-                all = false;
-                continue;
-            }
-            try {
-                if (session.retired || !session.unsure) {
-                    unsure.remove(session);
-                } else if (!session.isHeld()) {
-                    release(session);
-                    all &= session.retired;
-                } else {
-                    regain(session, call(session, () -> holds.acquire(session.id)));
-                    session.unsure = false;
-                }
-            } catch (HoldfastException e) {
-                all = false;
-            } finally {
-                session.lock.unlock();
-            }
+    private boolean repair(int shard, long deadlineNanos) {
+        boolean wasLost;
+        synchronized (lostShards) {
+            wasLost = lostShards[shard] && holds.trustedFor(shard) > 0;
         }
-        return all;
+        int doubts = holds.doubts(shard);
+        try {
+            boolean whole = releaseUnsure(shard, deadlineNanos);
+            if (!wasLost && !holds.isDoubtful(shard)) {
+                return whole;
+            }
+            if (!assertAll(shard, doubts, deadlineNanos)) {
+                return false;
+            }
+            holds.settleDoubts(shard, doubts);
+            if (wasLost) {
+                settleLost(shard);
+            }
+            return whole;
+        } catch (HoldfastException e) {
+            holds.refused(shard, e);
+            return false;
+        }
     }
 
-    private boolean assertAll(int shard) {
+    /** Unless one was lost again since it was asserted. */
+    private void settleLost(int shard) {
+        synchronized (lostShards) {
+            lostShards[shard] = table.values().stream()
+                    .anyMatch(session -> session.lost && holds.set().shardOf(session.id) == shard);
+        }
+    }
+
+    private interface BatchCall {
+        boolean now(List<LocalSession> batch);
+    }
+
+    /** Does something with the sessions of a shard that want it, in batches and under their locks. */
+    private boolean inBatches(
+            Iterable<LocalSession> sessions,
+            int shard,
+            Predicate<LocalSession> wants,
+            long deadlineNanos,
+            BatchCall call) {
         boolean all = true;
         List<LocalSession> batch = new ArrayList<>();
         try {
-            for (LocalSession session : table.values()) {
-                if (holds.set().shardOf(session.id) != shard) {
+            for (LocalSession session : sessions) {
+                if (holds.set().shardOf(session.id) != shard || !wants.test(session)) {
                     continue;
                 }
                 if (!session.lock.tryLock()) {
@@ -299,23 +320,46 @@ final class Serving {
                 }
                 batch.add(session);
                 if (batch.size() == BATCH) {
-                    all &= assertBatch(shard, batch);
+                    all &= call.now(batch);
                     unlock(batch);
+                    if (time.nanoTime() - deadlineNanos >= 0) {
+                        return false;
+                    }
                 }
             }
-            boolean rest = assertBatch(shard, batch);
-            return all && rest;
-        } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
-                throw e;
-            }
-            return false; // a shard that does not answer keeps nobody from the others
+            return (batch.isEmpty() || call.now(batch)) && all;
         } finally {
             unlock(batch);
         }
     }
 
+    private boolean releaseUnsure(int shard, long deadlineNanos) {
+        return inBatches(List.copyOf(unsure), shard, session -> true, deadlineNanos, batch -> {
+            List<LocalSession> open = batch.stream()
+                    .filter(session -> session.unsure && !session.retired)
+                    .toList();
+            batch.stream().filter(session -> !open.contains(session)).forEach(unsure::remove);
+            List<LocalSession> over =
+                    open.stream().filter(session -> !session.isHeld()).toList();
+            holds.releaseAll(shard, over.stream().map(session -> session.id).toList());
+            over.forEach(this::retire);
+            List<LocalSession> held = open.stream().filter(LocalSession::isHeld).toList();
+            boolean all = assertBatch(shard, held);
+            held.forEach(session -> {
+                session.unsure = false;
+                unsure.remove(session);
+            });
+            return all;
+        });
+    }
+
+    private boolean assertAll(int shard, int doubts, long deadlineNanos) {
+        Predicate<LocalSession> wants = session -> session.lost || session.sureSince != doubts;
+        return inBatches(table.values(), shard, wants, deadlineNanos, batch -> assertBatch(shard, batch));
+    }
+
     private boolean assertBatch(int shard, List<LocalSession> batch) {
+        int doubts = holds.doubts(shard);
         List<LocalSession> held = batch.stream()
                 .filter(session -> session.isHeld() && !session.retired)
                 .toList();
@@ -323,7 +367,7 @@ final class Serving {
                 holds.acquireAll(shard, held.stream().map(session -> session.id).toList());
         boolean all = true;
         for (int i = 0; i < held.size(); i++) {
-            all &= regain(held.get(i), answers.get(i));
+            all &= regain(held.get(i), answers.get(i), doubts);
         }
         return all;
     }
@@ -334,18 +378,23 @@ final class Serving {
     }
 
     /** Takes note of what the store says of a session that this instance serves. Only under its lock. */
-    private boolean regain(LocalSession session, Held held) {
+    private boolean regain(LocalSession session, Held held, int doubts) {
         long before = session.epoch;
         boolean waits = !overlap && held.unfinished() > 0;
         if (held.epoch() == before && !session.lost && !waits) {
+            session.sureSince = doubts;
             return true;
         }
         if (!session.lost) {
             lose(session, before);
         }
         if (waits || !holds.trusts(session.id)) {
+            synchronized (lostShards) {
+                lostShards[holds.set().shardOf(session.id)] = true; // so that it is asserted again
+            }
             return false;
         }
+        session.sureSince = doubts;
         session.epoch = held.epoch();
         session.lost = false;
         figures.regained.increment();
@@ -353,18 +402,29 @@ final class Serving {
         return true;
     }
 
-    /** Releases everything, on purpose. What cannot be reached lapses. */
+    /** Releases everything, on purpose. What cannot be reached lapses; what somebody is at, is given up by whoever it is. */
     void releaseAll() {
-        for (LocalSession session : table.values()) {
-            session.lock.lock();
+        closed = true;
+        for (int shard = 0; shard < lostShards.length; shard++) {
+            int here = shard;
             try {
-                if (!session.retired) {
-                    session.clients = 0;
-                    session.epoch = 0;
-                    release(session);
-                }
-            } finally {
-                session.lock.unlock();
+                inBatches(
+                        table.values(), shard, session -> true, time.nanoTime() + LONGEST_LEAVING.toNanos(), batch -> {
+                            List<LocalSession> open = batch.stream()
+                                    .filter(session -> !session.retired)
+                                    .toList();
+                            open.forEach(session -> {
+                                session.clients = 0;
+                                session.epoch = 0;
+                            });
+                            holds.releaseAll(
+                                    here,
+                                    open.stream().map(session -> session.id).toList());
+                            open.forEach(this::retire);
+                            return true;
+                        });
+            } catch (HoldfastException e) {
+                holds.refused(shard, e);
             }
         }
     }

@@ -54,7 +54,7 @@ final class SessionHandlers {
     private static void guarded(String name, Runnable callback) {
         try {
             callback.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.log(Level.WARNING, "the " + name + " callback failed", e);
         }
     }

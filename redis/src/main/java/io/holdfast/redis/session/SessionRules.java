@@ -19,7 +19,8 @@ record SessionRules(
         int closers,
         Duration closingWait,
         long dataLimit,
-        boolean overlapEpochs) {
+        boolean overlapEpochs,
+        boolean tends) {
 
     /** Where settings get their values from. */
     interface Values {
@@ -29,7 +30,7 @@ record SessionRules(
     /** A lease must survive one heartbeat that is lost. */
     private static final int BEATS_IN_A_LEASE = 3;
 
-    static SessionRules of(Values settings, @Nullable Duration idle, boolean overlapEpochs) {
+    static SessionRules of(Values settings, @Nullable Duration idle, boolean overlapEpochs, boolean tends) {
         Duration lease = settings.get(SessionSettings.LEASE);
         Duration asked = settings.get(SessionSettings.HEARTBEAT);
         Duration heartbeat = asked.isZero() ? lease.dividedBy(BEATS_IN_A_LEASE) : asked;
@@ -54,6 +55,7 @@ record SessionRules(
                 settings.get(SessionSettings.CLOSERS),
                 settings.get(SessionSettings.CLOSING_WAIT),
                 settings.get(SessionSettings.DATA_LIMIT),
-                overlapEpochs);
+                overlapEpochs,
+                tends);
     }
 }

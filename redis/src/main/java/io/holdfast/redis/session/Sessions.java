@@ -64,13 +64,15 @@ public final class Sessions implements AutoCloseable {
     Sessions(Client client, ScriptCaller caller, String name, SessionRules rules, SessionHandlers handlers) {
         this.mode = rules.idle() == null ? HoldSet.Mode.HOLDERS : HoldSet.Mode.IDLE;
         HoldSet set = new HoldSet(ThingId.Kind.SESSION, name, rules.shards(), mode);
+        Duration grace = rules.idle() == null ? rules.grace() : rules.idle();
         HoldRules holdRules = new HoldRules(
                 rules.lease(),
-                rules.idle() == null ? rules.grace() : rules.idle(),
+                grace,
                 rules.claim(),
                 rules.attempts(),
                 rules.overlapEpochs(),
-                client.settings().get(RedisLedger.CAPACITY));
+                client.settings().get(RedisLedger.CAPACITY),
+                rules.tends() ? List.of() : List.of("grace", Long.toString(grace.toMillis())));
         this.holds = new Holds(caller, set, holdRules, client.self().reborn(), client.time(), ReclaimReason.CLOSED);
         this.view = new HoldView(client.link(), set);
         this.serving = new Serving(holds, view, handlers, figures, client.time(), rules);
@@ -78,14 +80,13 @@ public final class Sessions implements AutoCloseable {
         this.closers = new Closers(prefix + "claims", client, holds, handlers, figures, rules);
         holds.start();
         List<Duty> duties = List.of(
-                new HeartbeatDuty(prefix + "heartbeat", holds, serving, rules),
+                new HeartbeatDuty(prefix + "heartbeat", holds, serving, rules, client.time()),
                 new WatchDuty(prefix + "watch", serving, rules),
                 closers,
                 new CloseDuty(prefix + "close", holds, closers, figures, client.time()));
         duties.forEach(duty -> assignments.add(client.duties().add(duty)));
         Assignment closing = assignments.getLast();
         closers.whenFree(closing::wake);
-        Duration grace = holdRules.grace();
         handlers.whenReleased(() -> closing.wakeIn(grace));
     }
 
@@ -166,12 +167,6 @@ public final class Sessions implements AutoCloseable {
     public void close() {
         assignments.forEach(Assignment::close);
         serving.releaseAll();
-        try {
-            holds.leave();
-        } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
-                throw e;
-            } // not reachable: the leases lapse
-        }
+        holds.leave();
     }
 }

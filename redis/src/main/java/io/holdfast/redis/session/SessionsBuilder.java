@@ -22,6 +22,7 @@ public final class SessionsBuilder {
     private final Map<Setting<?>, Object> given = new HashMap<>();
     private @Nullable Duration idle;
     private boolean overlapEpochs;
+    private boolean tends;
     private Executor executor =
             task -> Thread.ofVirtual().name("holdfast-sessions").start(task);
     private ScriptCaller caller;
@@ -100,6 +101,12 @@ public final class SessionsBuilder {
         return this;
     }
 
+    /** Serves nothing, but tends what other instances serve: the grace is theirs. */
+    public SessionsBuilder tending() {
+        this.tends = true;
+        return this;
+    }
+
     /** For tests that lose, delay and repeat calls. */
     SessionsBuilder through(ScriptCaller caller) {
         this.caller = caller;
@@ -108,7 +115,7 @@ public final class SessionsBuilder {
 
     /** Takes this instance's leases and begins to serve and to close. */
     public Sessions start() {
-        SessionRules rules = SessionRules.of(this::value, idle, overlapEpochs);
+        SessionRules rules = SessionRules.of(this::value, idle, overlapEpochs, tends);
         SessionHandlers handlers = new SessionHandlers(executor, onClose, onActivate, onLost, onRegained);
         return new Sessions(client, caller, name, rules, handlers);
     }

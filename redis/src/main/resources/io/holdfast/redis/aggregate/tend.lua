@@ -8,9 +8,10 @@
 --@include marks.lua
 --@include frozen.lua
 local now = clock()
-local limit, window, frozen, forgotten, more = tonumber(ARGV[1]), ARGV[2] * 1000, 0, 0, 0
+local limit, frozen, forgotten, more = tonumber(ARGV[1]), 0, 0, 0
 local keys = {things = KEYS[2], due = KEYS[3], closing = KEYS[4], claims = KEYS[5]}
-local meta = redis.call('HMGET', KEYS[1], 'quiet', 'bytes')
+local meta = redis.call('HMGET', KEYS[1], 'quiet', 'bytes', 'window')
+local window = (meta[3] or ARGV[2]) * 1000 -- in seconds, as noted by those who add
 if now >= tonumber(meta[1] or 0) then
   local ended = redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', now, 'LIMIT', 0, limit)
   more = #ended == limit and 1 or 0

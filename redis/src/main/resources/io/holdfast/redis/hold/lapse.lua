@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Marks leases whose deadline has passed as dead, for good, and releases what a dead one still holds, a budget of
--- things at a time. A thing that nobody living holds is due after the grace.
+-- things at a time. A thing that nobody living holds is due after the grace: as those who serve have noted it, since whoever
+-- finds a lease dead may know nothing of it.
 -- KEYS  meta things due deadlines dead ledger
 -- ARGV  budget grace-ms space by capacity
 -- REPLY status next-ms lapsed released more
@@ -13,6 +14,7 @@ local quiet = pulse(KEYS[1], now)
 if now < quiet then
   return {'QUIET', quiet - now, 0, 0, 0}
 end
+local grace = redis.call('HGET', KEYS[1], 'grace') or ARGV[2]
 local lapsed = 0
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 4)) do
   redis.call('ZREM', KEYS[4], lease)
@@ -38,7 +40,7 @@ if lease then
       end
       sets[#sets + 1] = id
       sets[#sets + 1] = left
-      files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + ARGV[2]
+      files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + grace
       files[#files + 1] = id
     end
     redis.call('HSET', KEYS[2], unpack(sets))

@@ -112,12 +112,16 @@ final class Stage implements AutoCloseable {
     }
 
     void step() {
-        for (Actor actor : actors) {
-            if (!actor.stalled && !actor.dead) {
-                actor.duties.runDue();
-                actor.runTasks();
-            }
+        actors.forEach(Actor::step);
+    }
+
+    /** A second passes while one instance waits for an answer: the others go on. */
+    void passWithout(Actor waiting) {
+        time.advance(Duration.ofSeconds(1));
+        try (Jedis jedis = server.client()) {
+            ServerClock.advance(jedis, SET, SHARDS, Duration.ofSeconds(1));
         }
+        actors.stream().filter(actor -> actor != waiting).forEach(Actor::step);
     }
 
     @Override
@@ -140,6 +144,10 @@ final class Stage implements AutoCloseable {
         Predicate<Call> losesRequest = call -> false;
         Predicate<Call> losesReply = call -> false;
         boolean sinkIsDown;
+        /** A key that the sink refuses, and one that it puts off. */
+        String refused = "";
+
+        String putOff = "";
         boolean flushesLater;
         boolean stalled;
         boolean dead;
@@ -164,8 +172,21 @@ final class Stage implements AutoCloseable {
             if (sinkIsDown) {
                 throw new HoldfastException(Category.RETRY, "the database is down");
             }
+            if (batch.stream().anyMatch(flush -> flush.key().equals(refused))) {
+                throw new IllegalStateException("not this one");
+            }
+            if (batch.stream().anyMatch(flush -> flush.key().equals(putOff))) {
+                throw new HoldfastException(Category.RETRY, "somebody has the row");
+            }
             table.flush(batch);
             flushed.addAll(batch);
+        }
+
+        private void step() {
+            if (!stalled && !dead) {
+                duties.runDue();
+                runTasks();
+            }
         }
 
         void runTasks() {

@@ -89,7 +89,7 @@ class HoldsIT {
         Holds holds = new Holds(
                 recorder,
                 new HoldSet(ThingId.Kind.SESSION, "contract", SHARDS, HoldSet.Mode.HOLDERS),
-                new HoldRules(LEASE, GRACE, CLAIM, ATTEMPTS, false, 1_000),
+                new HoldRules(LEASE, GRACE, CLAIM, ATTEMPTS, false, 1_000, List.of()),
                 HolderId.newIncarnation(name),
                 time,
                 ReclaimReason.CLOSED);

@@ -26,6 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -272,6 +273,62 @@ class RedisLinkIT {
             }
             cluster.masters().getLast().config("maxmemory-policy", "allkeys-lru");
             assertThatThrownBy(() -> connect(uri)).hasMessageContaining("allkeys-lru");
+        }
+    }
+
+    @Test
+    void serverOfAClusterThatHangsOrIsGoneKeepsNobodyFromTheOthers() {
+        try (RedisCluster cluster = partialCluster();
+                RedisLink link =
+                        connect("redis-cluster://" + cluster.addresses().getFirst())) {
+            List<Keyspace> spread = IntStream.range(0, 20)
+                    .mapToObj(i -> new Keyspace("t", "n" + i, 0))
+                    .toList();
+            List<RedisLink.Call> calls = spread.stream().map(RedisLinkIT::call).toList();
+            assertThat(link.callAll(calls)).allMatch(outcome -> outcome.failure() == null);
+            RedisServer ill = cluster.masters().get(1);
+            List<Boolean> there = spread.stream()
+                    .map(keyspace -> cluster.masterOf(new String(keyspace.key("meta"), US_ASCII)) == ill)
+                    .toList();
+            ill.stall();
+            assertRefusedWhere(there, link.callAll(calls));
+            ill.resume();
+            await().until(() -> link.callAll(calls).stream().allMatch(outcome -> outcome.failure() == null));
+            cluster.kill(ill);
+            for (int i = 0; i < 3; i++) {
+                assertRefusedWhere(there, link.callAll(calls));
+            }
+        }
+    }
+
+    @Test
+    void slotThatMovedBeforeItsServerDiedIsFoundByBatchesAlone() {
+        try (RedisCluster cluster = partialCluster();
+                RedisLink link =
+                        connect("redis-cluster://" + cluster.addresses().getFirst())) {
+            Keyspace keyspace = new Keyspace("t", "x", 0);
+            List<RedisLink.Call> calls = List.of(call(keyspace), call(keyspace));
+            assertThat(link.callAll(calls)).allMatch(outcome -> outcome.failure() == null);
+            int slot = RedisCluster.slot("hf:{t:x:0}:meta");
+            RedisServer before = cluster.masterOf(slot);
+            cluster.moveSlot(slot, cluster.anotherThan(before));
+            cluster.kill(before);
+            await().until(() -> link.callAll(calls).stream().allMatch(outcome -> outcome.failure() == null));
+        }
+    }
+
+    /** One that serves the slots it has when a server is gone. */
+    private static RedisCluster partialCluster() {
+        return RedisCluster.with(setup -> setup.option("cluster-require-full-coverage", "no"));
+    }
+
+    private static void assertRefusedWhere(List<Boolean> there, List<RedisLink.Outcome> outcomes) {
+        for (int i = 0; i < outcomes.size(); i++) {
+            HoldfastException failure = outcomes.get(i).failure();
+            assertThat(failure != null).as("call %d: %s", i, failure).isEqualTo(there.get(i));
+            assertThat(failure == null || failure.isRetryable())
+                    .as("%s", failure)
+                    .isTrue();
         }
     }
 

@@ -76,10 +76,14 @@ final class Stage implements AutoCloseable {
     }
 
     void step() {
-        for (Actor actor : actors) {
-            if (!actor.stalled && !actor.dead) {
-                actor.duties.runDue();
-            }
+        actors.forEach(Actor::step);
+    }
+
+    /** Time passes while one instance waits for an answer: the others go on. */
+    void passWithout(Actor waiting, Duration duration) {
+        for (Duration left = duration; left.isPositive(); left = left.minusSeconds(1)) {
+            passUnattended(Duration.ofSeconds(1));
+            actors.stream().filter(actor -> actor != waiting).forEach(Actor::step);
         }
     }
 
@@ -102,6 +106,9 @@ final class Stage implements AutoCloseable {
 
         Consumer<SessionClaim> handler = claim -> {};
         Predicate<Call> loses = call -> false;
+        /** Calls that the server refuses, as it does when memory or disk are full. */
+        Predicate<Call> refuses = call -> false;
+
         boolean stalled;
         boolean dead;
 
@@ -123,6 +130,12 @@ final class Stage implements AutoCloseable {
                                 closed.add(claim);
                             }))
                     .start();
+        }
+
+        private void step() {
+            if (!stalled && !dead) {
+                duties.runDue();
+            }
         }
 
         /** As kill -9. */
@@ -147,6 +160,9 @@ final class Stage implements AutoCloseable {
             sent.add(call);
             if (dead || loses.test(call)) {
                 throw new HoldfastException(HoldfastException.Category.RETRY, "no answer");
+            }
+            if (refuses.test(call)) {
+                throw new HoldfastException(HoldfastException.Category.FULL, "no room");
             }
             return link.call(call);
         }

@@ -1,0 +1,178 @@
+package io.holdfast.redis.aggregate;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.redis.aggregate.Stage.Actor;
+import io.holdfast.redis.hold.HoldView;
+import io.holdfast.redis.hold.HoldView.State;
+import io.holdfast.redis.link.RedisLink.Call;
+import io.holdfast.testkit.SharedRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.Jedis;
+
+/** One key, one shard or the executor fails: what is well reaches the sink. */
+class AggregateFaultsIT {
+
+    @RegisterExtension
+    static final SharedRedis redis = SharedRedis.plain();
+
+    private Stage stage;
+
+    @BeforeEach
+    void begin() {
+        stage = new Stage(redis.server());
+    }
+
+    @AfterEach
+    void end() {
+        stage.close();
+    }
+
+    @Test
+    void sinkThatIsDownTakesNoAttemptInTheShardsThatAreReached() {
+        Actor a = stage.actor("a");
+        String ill = keys(a, 0, 1).getFirst();
+        String well = keys(a, 1, 1).getFirst();
+        a.sinkIsDown = true;
+        end(a, List.of(ill, well));
+        a.losesRequest = in(0).and(script("settle.lua"));
+        stage.pass(Duration.ofMinutes(5));
+        assertThat(deadLetters(a)).doesNotContain(well);
+    }
+
+    @Test
+    void keyThatTheSinkRefusesInAShardThatIsNotReachedKeepsNoOtherFromTheSink() {
+        Actor a = stage.actor("a");
+        String ill = keys(a, 0, 1).getFirst();
+        String well = keys(a, 1, 1).getFirst();
+        a.refused = ill;
+        a.losesRequest = in(0).and(script("settle.lua"));
+        end(a, List.of(ill, well));
+        stage.pass(Duration.ofSeconds(3));
+        assertThat(stage.views(well)).isEqualTo(1);
+    }
+
+    @Test
+    void partThatCannotBeReadAndCannotBeBuriedKeepsNoOtherFromTheSink() {
+        Actor a = stage.actor("a");
+        String ill = keys(a, 0, 1).getFirst();
+        String well = keys(a, 1, 1).getFirst();
+        a.losesRequest = script("bury.lua");
+        end(a, List.of(ill, well));
+        try (Jedis jedis = redis.client()) {
+            String parts = "hf:{aggregate:visits:0}:parts";
+            jedis.hset(parts, jedis.hkeys(parts).iterator().next(), "nonsense");
+        }
+        stage.pass(Duration.ofSeconds(3));
+        assertThat(stage.views(well)).isEqualTo(1);
+    }
+
+    @Test
+    void keyThatTheSinkPutsOffForEverKeepsNoOtherFromTheSink() {
+        Actor a = stage.actor("a");
+        List<String> keys = keys(a, 0, 20);
+        a.putOff = keys.get(7);
+        end(a, keys);
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(stage.rows()).hasSize(19);
+        assertThat(deadLetters(a)).isEmpty();
+        a.putOff = "";
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(stage.rows()).hasSize(20);
+    }
+
+    @Test
+    void executorThatRefusesTakesNoAttempt() {
+        boolean[] refuses = {true};
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.executor(task -> {
+                    if (refuses[0]) {
+                        throw new RejectedExecutionException("full");
+                    }
+                    task.run();
+                }));
+        end(a, keys(a, 0, 3));
+        stage.pass(Duration.ofMinutes(5));
+        assertThat(deadLetters(a)).isEmpty();
+        refuses[0] = false;
+        stage.pass(Duration.ofMinutes(1));
+        assertThat(stage.rows()).hasSize(3);
+    }
+
+    @Test
+    void claimsAreRenewedWhereTheStoreAnswersWhileAnotherShardHangs() {
+        Actor a = stage.actor("a");
+        String well = keys(a, 1, 1).getFirst();
+        a.flushesLater = true;
+        end(a, keys(a, 0, 20));
+        end(a, List.of(well));
+        stage.pass(Duration.ofSeconds(2));
+        assertThat(a.tasks).isNotEmpty();
+        Actor b = stage.actor("b");
+        a.losesRequest = in(0).and(script("settle.lua")).and(call -> {
+            stage.passWithout(a);
+            stage.passWithout(a);
+            return true;
+        });
+        stage.pass(Duration.ofSeconds(30));
+        assertThat(b.flushed).noneMatch(flush -> flush.key().equals(well));
+    }
+
+    @Test
+    void instanceThatOnlyTendsForgetsNoPositionBeforeTheApplicationWould() {
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(10)));
+        stage.actor(
+                "daemon",
+                builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(1))
+                        .tending());
+        a.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        a.visits.close("k");
+        stage.pass(Duration.ofSeconds(3));
+        a.die();
+        stage.pass(Duration.ofMinutes(4));
+        Actor again = stage.actor(
+                "again", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(10)));
+        again.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(stage.views("k")).isEqualTo(1);
+    }
+
+    private static void end(Actor actor, List<String> keys) {
+        for (String key : keys) {
+            actor.visits.add(key, Visit.of(1));
+            actor.visits.close(key);
+        }
+    }
+
+    private static List<String> deadLetters(Actor actor) {
+        return actor.visits.view().list(State.DEAD_LETTER, 100).stream()
+                .map(HoldView.Life::id)
+                .toList();
+    }
+
+    private static Predicate<Call> in(int shard) {
+        return call -> new String(call.keys().getFirst(), UTF_8).contains("visits:" + shard + "}");
+    }
+
+    private static Predicate<Call> script(String name) {
+        return call -> call.script().name().equals(name);
+    }
+
+    private static List<String> keys(Actor actor, int shard, int count) {
+        return IntStream.iterate(0, i -> i + 1)
+                .mapToObj(i -> "k" + i)
+                .filter(key -> actor.visits.view().set().shardOf(key) == shard)
+                .limit(count)
+                .toList();
+    }
+}
