@@ -30,30 +30,33 @@ final class HoldfastSubject implements Subject {
     private final Jedis redis;
     private final Addressing addressing;
     private final GraphFixture watcher;
+    private int started;
 
     HoldfastSubject(FaultyWire wire, Jedis redis, String uri, Addressing addressing) {
         this.wire = wire;
         this.redis = redis;
         this.addressing = addressing;
-        this.watcher = new GraphFixture(uri, settings());
+        this.watcher = new GraphFixture(uri, settings(16));
     }
 
-    private Settings settings() {
+    /** @param budget small ones leave work over, large ones take many works at once */
+    private Settings settings(int budget) {
         return Settings.none()
                 .set(GraphSettings.ADDRESSING, addressing)
                 .set(GraphSettings.WRITER_LEASE, LONG)
                 .set(GraphSettings.SNAPSHOT_LEASE, LONG)
-                .set(GraphSettings.STEP_EDGES, 16);
+                .set(GraphSettings.STEP_EDGES, budget);
     }
 
     private record Held(GraphLease lease, AutoCloseable object) implements Lease {}
 
     @Override
     public Client start() {
+        int budget = started++ % 2 == 0 ? 16 : 384;
         GraphFixture fixture = said(() -> {
             while (true) {
                 try {
-                    return new GraphFixture(wire.client(), settings());
+                    return new GraphFixture(wire.client(), settings(budget));
                 } catch (HoldfastException e) {
                     if (e.category() != Category.RETRY) {
                         throw e;

@@ -1,5 +1,6 @@
 package io.holdfast.redis.graph;
 
+import static io.holdfast.redis.graph.ValueGraphIT.buildTree;
 import static io.holdfast.redis.graph.ValueGraphIT.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -70,6 +71,47 @@ class WeakEvidenceIT {
         fixture.drain();
         assertThat(graph.find(child)).isPresent();
         assertThat(graph.inspect().statistics().miscounts()).isOne();
+    }
+
+    /** A hint is only a hint: the second one of the same step finds a value that goes already. */
+    @Test
+    void valueThatWasTakenBackAndDoomedAgainIsFreedOnce() {
+        graph.destroy();
+        try (GraphFixture content = new GraphFixture(
+                server.uri().toString(), GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT))) {
+            ValueId shared;
+            try (GraphWriter writer = content.graph.writer()) {
+                shared = writer.put(bytes("shared"));
+                content.graph.root("other").set(writer.put(bytes("other"), shared));
+            }
+            for (int time = 0; time < 2; time++) {
+                try (GraphWriter writer = content.graph.writer()) {
+                    content.graph.root("main").set(writer.put(bytes("main"), shared));
+                    content.graph.root("main").drop();
+                }
+            }
+            assertThat(redis.llen(GraphFixture.key("doomed"))).isEqualTo(2);
+            content.drain();
+            assertThat(content.graph.find(shared)).isPresent();
+            assertThat(content.graph.inspect().statistics().miscounts()).isZero();
+        }
+    }
+
+    /** A repeat that arrives when the lease it took is long over must not take it once more. */
+    @Test
+    void callThatTakesALeaseIsRefusedAfterTheTimeItIsMeantFor() {
+        ValueId page = buildTree(graph, "main", 1, 0);
+        long now = Long.parseLong(redis.time().getFirst()) * 1_000;
+        byte[] lease = new byte[8];
+        assertThat(graph.scripts()
+                        .hold(lease, now - 1, 60_000, 'h', "somebody", page.raw())
+                        .status())
+                .isEqualTo("STALE");
+        assertThat(redis.zcard(GraphFixture.key("held"))).isZero();
+        assertThat(graph.scripts()
+                        .hold(lease, now + 60_000, 60_000, 'h', "somebody", page.raw())
+                        .status())
+                .isEqualTo("OK");
     }
 
     private static byte[] member(GraphLease lease, ValueId id) {
