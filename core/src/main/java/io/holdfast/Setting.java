@@ -160,7 +160,8 @@ public final class Setting<T> {
     private HoldfastException refusal(String given) {
         return HoldfastException.misuse(
                 "setting " + name + " = '" + given + "' is not allowed; allowed: " + allowed,
-                "set " + name + " to " + allowed + " (default " + defaultText() + ")");
+                "set " + name + " to " + allowed + " (default " + (defaultText().isEmpty() ? "empty" : defaultText())
+                        + ")");
     }
 
     /** Reads {@code 250ms}, {@code 5s}, {@code 15m}, {@code 1h}, {@code 7d}. */

@@ -1,7 +1,9 @@
 package io.holdfast;
 
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
@@ -12,6 +14,8 @@ import java.util.TreeSet;
  * error is not silently a default.
  */
 public final class Settings {
+
+    private static final int NEAR_NAMES = 3;
 
     private final Map<Setting<?>, Object> inCode = new HashMap<>();
     private final Map<String, String> properties;
@@ -59,13 +63,32 @@ public final class Settings {
         return text == null ? setting.defaultValue() : setting.parse(text);
     }
 
+    /** The names that were perhaps meant: those of the same part, by how much of their beginning is the same. */
+    private static String near(String given, Collection<String> names) {
+        List<String> alike = names.stream()
+                .filter(name -> sameBeginning(name, given) > given.lastIndexOf('.'))
+                .sorted(Comparator.comparingInt((String name) -> -sameBeginning(name, given)))
+                .limit(NEAR_NAMES)
+                .toList();
+        String all = "docs/configuration.md lists all settings";
+        return alike.isEmpty() ? all : "did you mean " + String.join(" or ", alike) + "? " + all;
+    }
+
+    private static int sameBeginning(String one, String other) {
+        int length = 0;
+        while (length < Math.min(one.length(), other.length()) && one.charAt(length) == other.charAt(length)) {
+            length++;
+        }
+        return length;
+    }
+
     /** Refuses properties that begin with {@code prefix} and are none of the known settings. */
     public void refuseUnknown(String prefix, Collection<Setting<?>> known) {
         TreeSet<String> names = new TreeSet<>();
         known.forEach(setting -> names.add(setting.propertyName()));
         for (String given : properties.keySet()) {
             if (given.startsWith(prefix) && !names.contains(given)) {
-                throw HoldfastException.misuse("unknown setting " + given, "use one of " + String.join(", ", names));
+                throw HoldfastException.misuse("unknown setting " + given, near(given, names));
             }
         }
     }

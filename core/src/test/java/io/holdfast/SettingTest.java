@@ -46,7 +46,9 @@ class SettingTest {
         Properties properties = new Properties();
         properties.setProperty("holdfast.sessions.grase", "1s");
         assertThatThrownBy(() -> Settings.of(properties, Map.of()).refuseUnknown("holdfast.sessions.", List.of(GRACE)))
-                .hasMessage("unknown setting holdfast.sessions.grase");
+                .hasMessage("unknown setting holdfast.sessions.grase")
+                .extracting(refused -> ((HoldfastException) refused).action())
+                .isEqualTo("did you mean holdfast.sessions.grace? docs/configuration.md lists all settings");
     }
 
     @ParameterizedTest

@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
         name = "completion",
         description = "Print the completion script for bash and zsh.",
         footer = {
-            "  holdfast completion > holdfast.bash      then, in your shell: source holdfast.bash",
+            "  holdfast completion > holdfast.bash && source holdfast.bash",
         })
 final class CompletionCommand extends CliCommand {
 

@@ -62,10 +62,28 @@ class AllCommandsTest {
                 .toList();
     }
 
-    /** The words up to a redirection, a pipe or a comment (two or more blanks). */
+    /** The words up to a redirection, a pipe, another command or a comment. */
     private static String[] arguments(String example) {
-        String line = example.strip().split("\\s{2,}|\\s[>|]\\s", 2)[0];
+        String line = example.strip().split("\\s+#\\s|\\s[>|]\\s", 2)[0];
         return line.substring("holdfast ".length()).split(" ", -1);
+    }
+
+    /** The list of commands shows the first line of each, and lines are broken by the terminal, not by hand. */
+    @ParameterizedTest
+    @MethodSource("commandNames")
+    void everyLineOfADescriptionEndsASentence(String name) {
+        assertThat(find(name).getCommandSpec().usageMessage().description())
+                .allSatisfy(line -> assertThat(line).endsWith("."));
+    }
+
+    @Test
+    void examplesAreNeverBrokenSoThatTheyCanBePasted() {
+        StringWriter out = new StringWriter();
+        new Cli(new HoldfastCommands(), Console.of(new PrintWriter(out), new PrintWriter(new StringWriter())))
+                .run("sweep", "run", "--help");
+        assertThat(out.toString().lines())
+                .containsAll(
+                        examples(find("holdfast sweep run").getCommandSpec().usageMessage()));
     }
 
     @ParameterizedTest

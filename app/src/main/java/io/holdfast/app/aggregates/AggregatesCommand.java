@@ -3,6 +3,7 @@ package io.holdfast.app.aggregates;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.cli.Console;
@@ -71,8 +72,9 @@ public final class AggregatesCommand extends CommandGroup {
     @Command(
             name = "list",
             description = {
-                "List epochs by state, those that are due first: live (instances add to it), grace (all have left, its",
-                "soft window runs), closing (ended, on its way to the sink), dead-letter."
+                "List epochs by state, those that are due first.",
+                "The states: live (instances add to it), grace (all have left, its soft window runs), closing (ended,"
+                        + " on its way to the sink), dead-letter."
             },
             footer = {
                 "  holdfast aggregates list visits",
@@ -83,7 +85,11 @@ public final class AggregatesCommand extends CommandGroup {
         @Option(names = "--state", paramLabel = "STATE", description = "Only these: live, grace, closing, dead-letter.")
         private @Nullable String state;
 
-        @Option(names = "--limit", paramLabel = "N", description = "At most so many of each state (default 100).")
+        @Option(
+                names = "--limit",
+                converter = AtLeastOne.class,
+                paramLabel = "N",
+                description = "At most so many of each state (default 100).")
         private int limit = 100;
 
         @Override
@@ -150,8 +156,8 @@ public final class AggregatesCommand extends CommandGroup {
     @Command(
             name = "close",
             description = {
-                "End the open epoch of a key, whoever holds it: what is published so far goes to the sink, what comes",
-                "later goes into the next epoch."
+                "End the open epoch of a key, whoever holds it.",
+                "What is published so far goes to the sink, what comes later goes into the next epoch."
             },
             footer = "  holdfast aggregates close visits index.html")
     static final class Close extends OnSet {
@@ -176,12 +182,16 @@ public final class AggregatesCommand extends CommandGroup {
             footer = "  holdfast aggregates dead-letters visits")
     static final class DeadLetters extends OnSet {
 
-        @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 100).")
+        @Option(
+                names = "--limit",
+                converter = AtLeastOne.class,
+                paramLabel = "N",
+                description = "At most so many (default 100).")
         private int limit = 100;
 
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
-            return Lives.deadLetters("key", view.list(State.DEAD_LETTER, Math.max(1, limit)));
+            return Lives.deadLetters("key", view.list(State.DEAD_LETTER, limit));
         }
     }
 
@@ -222,7 +232,7 @@ public final class AggregatesCommand extends CommandGroup {
                     .row("grace", stats.grace())
                     .row("due", stats.due())
                     .row("closing", stats.closing())
-                    .row("deadLetters", stats.deadLetters())
+                    .row("dead letters", stats.deadLetters())
                     .row("leases", stats.leases())
                     .row("flushed", stats.closed())
                     .row("waitingBytes", all.waitingBytes())

@@ -1,8 +1,8 @@
 package io.holdfast.app.cache;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.Setting;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.Bytes;
 import io.holdfast.slab.PutResult;
 import io.holdfast.slab.SlabCache;
 import java.io.IOException;
@@ -36,13 +36,14 @@ final class PutCommand extends KeyCommand {
 
     @Option(
             names = "--create",
+            converter = Bytes.class,
             paramLabel = "SIZE",
-            description = "Create the cache with this size if it is not there.")
-    private @Nullable String create;
+            description = "Create the cache with this size, such as 64MiB, if it is not there.")
+    private @Nullable Long create;
 
     @Override
     SlabCache open(Path path) {
-        return create == null ? super.open(path) : SlabCache.open(path, Setting.parseBytes(create));
+        return create == null ? super.open(path) : SlabCache.open(path, create);
     }
 
     @Override

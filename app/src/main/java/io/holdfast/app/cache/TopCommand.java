@@ -1,6 +1,7 @@
 package io.holdfast.app.cache;
 
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
 import io.holdfast.slab.SlabCache;
@@ -31,7 +32,7 @@ final class TopCommand extends CacheCommand {
     @Option(names = "--by", paramLabel = "ORDER", description = "size or version (default: size).")
     private Order by = Order.SIZE;
 
-    @Option(names = "--limit", paramLabel = "N", description = "How many (default: 20).")
+    @Option(names = "--limit", converter = AtLeastOne.class, paramLabel = "N", description = "How many (default: 20).")
     private int limit = 20;
 
     @Override
@@ -42,7 +43,7 @@ final class TopCommand extends CacheCommand {
         PriorityQueue<SlabEntry> first = new PriorityQueue<>(order);
         cache.forEach(false, entry -> {
             first.add(entry);
-            if (first.size() > Math.max(0, limit)) {
+            if (first.size() > limit) {
                 first.poll();
             }
         });

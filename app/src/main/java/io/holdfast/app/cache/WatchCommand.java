@@ -1,6 +1,7 @@
 package io.holdfast.app.cache;
 
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
 import io.holdfast.slab.SlabCache;
 import io.holdfast.slab.SlabStats;
@@ -24,15 +25,19 @@ final class WatchCommand extends CacheCommand {
     @Option(names = "--every", paramLabel = "TIME", description = "How long between two lines (default: 1s).")
     private Duration every = Duration.ofSeconds(1);
 
-    @Option(names = "--times", paramLabel = "N", description = "How many lines (default: until stopped).")
-    private long times = Long.MAX_VALUE;
+    @Option(
+            names = "--times",
+            converter = AtLeastOne.class,
+            paramLabel = "N",
+            description = "How many lines (default: until stopped).")
+    private int times = Integer.MAX_VALUE;
 
     @Override
     Answer run(SlabCache cache, Console console) throws InterruptedException {
         SlabStats before = cache.stats();
-        for (long i = 0; i < times; i++) {
+        for (int i = 0; i < times; i++) {
             if (i % LINES_PER_HEADING == 0) {
-                console.say(String.format(
+                console.show(String.format(
                         "%12s %12s %7s %10s %10s %7s %12s %9s",
                         "hits", "misses", "ratio", "stored", "evicted", "moves", "values", "free"));
             }
@@ -40,7 +45,7 @@ final class WatchCommand extends CacheCommand {
             SlabStats now = cache.stats();
             long hits = now.hits() - before.hits();
             long misses = now.misses() - before.misses();
-            console.say(String.format(
+            console.show(String.format(
                     Locale.ROOT,
                     "%12d %12d %7.3f %10d %10d %7d %12d %9d",
                     hits,

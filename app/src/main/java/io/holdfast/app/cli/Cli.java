@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
@@ -38,12 +39,26 @@ public final class Cli {
     public Cli(Object root, Console console) {
         this.console = console;
         this.commandLine = commandLine(root);
+        keepExamplesWhole(commandLine);
         commandLine.setUsageHelpWidth(console.width());
         commandLine.setColorScheme(CommandLine.Help.defaultColorScheme(useColour(console) ? Ansi.ON : Ansi.OFF));
     }
 
     private static boolean useColour(Console console) {
         return console.outIsTerminal() && System.getenv("NO_COLOR") == null;
+    }
+
+    /** Examples are lines to paste, so they are never broken, however narrow the terminal is. */
+    private static void keepExamplesWhole(CommandLine commandLine) {
+        commandLine
+                .getHelpSectionMap()
+                .put(
+                        UsageMessageSpec.SECTION_KEY_FOOTER,
+                        help -> String.join(
+                                        System.lineSeparator(),
+                                        help.commandSpec().usageMessage().footer())
+                                + System.lineSeparator());
+        commandLine.getSubcommands().values().forEach(Cli::keepExamplesWhole);
     }
 
     /** The parsed shape of all commands; what completion and the tests of all commands look at. */
@@ -79,6 +94,8 @@ public final class Cli {
         ExitCode code;
         try {
             code = dispatch(args);
+        } catch (ClosedOutput enough) {
+            code = ExitCode.OK;
         } catch (Throwable failure) {
             code = report(failure);
         }

@@ -102,6 +102,14 @@ public final class Console {
         writer.flush();
     }
 
+    /** As {@link #say}, for commands that do nothing but show: they end when nobody reads any more ({@code | head}). */
+    public void show(String line) {
+        say(line);
+        if (!json && out.checkError()) {
+            throw new ClosedOutput();
+        }
+    }
+
     /** A line about the work, not of it: always to standard error. */
     public void note(String line) {
         err.println(line);

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 
@@ -23,6 +25,9 @@ import picocli.CommandLine;
  * @param category a {@link Category}, or BUG
  */
 record Failure(ExitCode code, String category, String message, String action) {
+
+    private static final Pattern WRONG_ENUM =
+            Pattern.compile("expected one of \\[(.*?)] \\(case-insensitive\\) but was '(.*)'");
 
     Failure {
         message = oneLine(message);
@@ -55,6 +60,9 @@ record Failure(ExitCode code, String category, String message, String action) {
         if (reason.contains("No space left")) {
             return of(Category.FULL, name(failure) + "no space left on the device", "make room and run it again");
         }
+        if (reason.contains("Is a directory")) {
+            return of(Category.MISUSE, name(failure) + "it is a folder", "give the path of a file");
+        }
         return switch (failure) {
             case NoSuchFileException _ -> of(Category.GONE, name(failure) + "no such file or folder", "check the path");
             case AccessDeniedException _ ->
@@ -83,7 +91,20 @@ record Failure(ExitCode code, String category, String message, String action) {
                 action = "did you mean " + String.join(" or ", near) + "? " + seeHelp;
             }
         }
-        return of(Category.MISUSE, lowerFirst(message), action);
+        return of(Category.MISUSE, lowerFirst(inOurWords(message)), action);
+    }
+
+    /** Picocli's words for a wrong value, without Java's types and the places of parameters. */
+    private static String inOurWords(String message) {
+        return WRONG_ENUM
+                .matcher(message)
+                .replaceAll(found -> Matcher.quoteReplacement(
+                        "'" + found.group(2) + "' is none of " + found.group(1).toLowerCase(Locale.ROOT)))
+                .replaceAll("positional parameters? at index [0-9.*+]+ \\(([^)]*)\\)", "$1")
+                .replaceAll("' is not an? (int|long|Integer|Long)$", "' is not a whole number")
+                .replaceAll(
+                        "(?i)^value for option (option )?('.*?') \\((.*?)\\) should be in .* but was (.*)$",
+                        "invalid value for option $2: '$4' is not $3");
     }
 
     private static String unmatchedText(CommandLine.UnmatchedArgumentException unmatched) {

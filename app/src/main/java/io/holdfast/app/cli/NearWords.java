@@ -25,7 +25,7 @@ final class NearWords {
         } else {
             known.addAll(commandLine.getSubcommands().keySet());
         }
-        int limit = Math.max(2, word.length() / 3);
+        int limit = Math.max(word.length() > 3 ? 2 : 1, word.length() / 3);
         return known.stream()
                 .filter(candidate -> distance(word, candidate) <= limit || isStart(word, candidate))
                 .sorted(Comparator.comparingInt(candidate -> distance(word, candidate)))

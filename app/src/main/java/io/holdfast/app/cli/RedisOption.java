@@ -14,8 +14,7 @@ public final class RedisOption {
             names = "--redis",
             paramLabel = "URI",
             order = 90,
-            description = "The Redis to use: redis://, redis-cluster:// or redis-sentinel://; by default the setting"
-                    + " redis.uri, which is redis://localhost:6379.")
+            description = "The Redis to use; without it the setting redis.uri, which is localhost, port 6379.")
     private @Nullable String redis;
 
     /** The settings of this process, with the address that was given. A wrong one is refused. */

@@ -8,7 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rows under named columns. For people: aligned, numbers to the right, no trailing blanks. For programs: one object per
+ * Rows under named columns. For people: aligned, numbers to the right, no trailing blanks, and what would move the cursor
+ * or colour the terminal is written out. For programs: one object per
  * row, its fields named as the columns are.
  */
 public final class Table {
@@ -59,10 +60,10 @@ public final class Table {
         int[] widths = new int[count];
         boolean[] numbers = new boolean[count];
         for (int column = 0; column < count; column++) {
-            widths[column] = title(columns.get(column)).length();
+            widths[column] = TextWidth.of(title(columns.get(column)));
             for (List<@Nullable Object> row : rows) {
                 Object cell = row.get(column);
-                widths[column] = Math.max(widths[column], text(cell).length());
+                widths[column] = Math.max(widths[column], TextWidth.of(text(cell)));
             }
             int at = column;
             numbers[column] = rows.stream().map(row -> row.get(at)).anyMatch(Number.class::isInstance)
@@ -80,7 +81,7 @@ public final class Table {
         StringBuilder line = new StringBuilder();
         for (int column = 0; column < cells.size(); column++) {
             String cell = cells.get(column);
-            String blanks = " ".repeat(widths[column] - cell.length());
+            String blanks = " ".repeat(widths[column] - TextWidth.of(cell));
             line.append(column == 0 ? "" : "  ");
             line.append(numbers[column] ? blanks + cell : cell + blanks);
         }
@@ -96,7 +97,7 @@ public final class Table {
             case null -> "-";
             case Double number -> Json.number(number);
             case Enum<?> word -> Json.word(word);
-            default -> Json.plain(cell);
+            default -> TextWidth.visible(Json.plain(cell));
         };
     }
 }

@@ -1,11 +1,13 @@
 package io.holdfast.app.demo;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.verify.SystemVerify;
 import io.holdfast.embedded.ScratchFolder;
 import io.holdfast.redis.Holdfast;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -13,6 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -21,8 +24,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "demo",
         description = {
-            "Tell what Holdfast does in five short chapters, on an embedded Redis and storage nodes in a folder, with",
-            "figures measured as you watch. Needs nothing installed and leaves nothing behind.",
+            "Tell what Holdfast does in five short chapters, with figures measured as you watch.",
+            "Runs on an embedded Redis and storage nodes in a folder, needs nothing installed and leaves nothing"
+                    + " behind.",
             "Exit code 1 if a claim does not hold.",
         },
         footer = {
@@ -32,17 +36,32 @@ import picocli.CommandLine.Option;
         })
 public final class DemoCommand extends CliCommand {
 
-    @Option(names = "--keep", paramLabel = "DIR", description = "Work in this folder, and leave everything there.")
+    @Option(
+            names = "--keep",
+            paramLabel = "DIR",
+            description = "Work in this new or empty folder, and leave everything there.")
     private @Nullable Path keep;
 
     @Override
     protected Answer run(Console console) throws Exception {
+        refuseUsed(keep);
         Path folder = keep == null ? Files.createTempDirectory("holdfast-demo") : Files.createDirectories(keep);
-        try {
+        if (keep != null) {
             return tell(console, folder.toAbsolutePath());
-        } finally {
-            if (keep == null) {
-                ScratchFolder.remove(folder);
+        }
+        // Also when it is interrupted; the embedded server ends with this process.
+        Thread remove = Thread.ofPlatform().unstarted(() -> ScratchFolder.remove(folder));
+        Runtime.getRuntime().addShutdownHook(remove);
+        return tell(console, folder.toAbsolutePath());
+    }
+
+    /** What an earlier demo left would be part of this one's story. */
+    private static void refuseUsed(@Nullable Path folder) throws IOException {
+        if (folder != null && Files.isDirectory(folder)) {
+            try (Stream<Path> inside = Files.list(folder)) {
+                if (inside.findAny().isPresent()) {
+                    throw HoldfastException.misuse("--keep " + folder + " is not empty", "name a new or empty folder");
+                }
             }
         }
     }

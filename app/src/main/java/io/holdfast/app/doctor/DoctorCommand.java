@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
             "Exit code 1 if there is a problem, 4 if the server cannot be reached.",
         },
         footer = {
-            "  holdfast doctor                                      this machine, with an embedded server",
+            "  holdfast doctor                                      # this machine, with an embedded server",
             "  holdfast doctor --redis redis://localhost:6379",
             "  holdfast doctor --redis redis-cluster://a:6379,b:6379 --json",
         })

@@ -1,6 +1,7 @@
 package io.holdfast.app.graph;
 
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
 import io.holdfast.redis.graph.ValueGraph;
 import java.io.IOException;
@@ -24,7 +25,12 @@ final class DotCommand extends OneGraphCommand {
     @Parameters(index = "1", paramLabel = "ROOT", description = "The root.")
     private String root = "";
 
-    @Option(names = "--limit", defaultValue = "200", paramLabel = "N", description = "Values to draw, by default 200.")
+    @Option(
+            names = "--limit",
+            converter = AtLeastOne.class,
+            defaultValue = "200",
+            paramLabel = "N",
+            description = "Values to draw, by default 200.")
     private int limit;
 
     @Option(names = "--out", paramLabel = "FILE", description = "Write the drawing there instead of printing it.")

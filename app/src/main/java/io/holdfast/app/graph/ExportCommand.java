@@ -8,6 +8,7 @@ import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import picocli.CommandLine.Command;
@@ -32,6 +33,10 @@ final class ExportCommand extends OneGraphCommand {
     @Override
     Answer run(ValueGraph graph, Console console) throws IOException {
         Path part = Path.of(file + ".part");
+        Path folder = file.toAbsolutePath().getParent();
+        if (folder != null && !Files.isDirectory(folder)) {
+            throw new NoSuchFileException(folder.toString());
+        }
         int values;
         try (PhaseBars bars = new PhaseBars(console)) {
             try (OutputStream to = new BufferedOutputStream(Files.newOutputStream(part), 1 << 16)) {

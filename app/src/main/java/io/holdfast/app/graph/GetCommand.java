@@ -23,9 +23,12 @@ import picocli.CommandLine.Parameters;
 /** Reads one value. */
 @Command(
         name = "get",
-        description = "Print a value, or write it to a file, and say which children it has.",
+        description = {
+            "Print a value, or write it to a file.",
+            "With --json also its children, and its bytes as base64."
+        },
         footer = {
-            "  holdfast graph get docs main                                      what the root main names",
+            "  holdfast graph get docs main                                      # what the root main names",
             "  holdfast graph get docs 01a1e10f3d49f66afc24422a310de14b --out page.html",
         })
 final class GetCommand extends OneGraphCommand {
@@ -58,7 +61,13 @@ final class GetCommand extends OneGraphCommand {
             Files.write(out, value);
             return answer.line(value.length + " bytes written to " + out);
         }
-        return answer.line(text.orElse("(" + value.length + " bytes that are no text: use --out FILE)"));
+        return answer.line(text.map(GetCommand::withoutLastLineEnd)
+                .orElse("(" + value.length + " bytes that are no text: use --out FILE)"));
+    }
+
+    /** The line that is printed has one of its own. */
+    private static String withoutLastLineEnd(String text) {
+        return text.endsWith("\n") ? text.substring(0, text.length() - 1) : text;
     }
 
     /** An id, or the name of a root. */

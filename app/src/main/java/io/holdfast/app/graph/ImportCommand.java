@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -36,14 +37,19 @@ final class ImportCommand extends OneGraphCommand {
 
     @Option(
             names = "--addressing",
-            defaultValue = "time",
             paramLabel = "HOW",
-            description = "How a new graph makes its ids: time or content.")
-    private Addressing addressing = Addressing.TIME;
+            description = "How a new graph makes its ids: time (the default) or content. Another way than an existing"
+                    + " graph's is refused.")
+    private @Nullable Addressing addressing;
 
     @Override
     Optional<Addressing> makes() {
-        return Optional.of(addressing);
+        return Optional.of(addressing == null ? Addressing.TIME : addressing);
+    }
+
+    @Override
+    Optional<Addressing> asked() {
+        return Optional.ofNullable(addressing);
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.RedisLink;
 import java.io.IOException;
+import java.util.Locale;
 import java.util.Optional;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -32,6 +33,11 @@ abstract class OneGraphCommand extends CliCommand {
         return Optional.empty();
     }
 
+    /** How the caller wants ids to be made; a graph that makes them in another way is refused. */
+    Optional<Addressing> asked() {
+        return Optional.empty();
+    }
+
     /** What can fail without the graph, and so is done before one is made. */
     void prepare() throws IOException {}
 
@@ -39,6 +45,12 @@ abstract class OneGraphCommand extends CliCommand {
     protected final Answer run(Console console) throws Exception {
         prepare();
         Addressing addressing = existing().or(this::makes).orElseThrow(this::noGraph);
+        if (asked().isPresent() && asked().get() != addressing) {
+            throw HoldfastException.misuse(
+                    "graph " + name + " makes its ids by " + addressing.name().toLowerCase(Locale.ROOT)
+                            + ", which is fixed for its life",
+                    "leave out --addressing, or use another graph");
+        }
         try (Holdfast holdfast = Holdfast.builder()
                 .uri(redis.uri())
                 .set(GraphSettings.ADDRESSING, addressing)

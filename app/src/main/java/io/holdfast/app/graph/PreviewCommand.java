@@ -23,9 +23,9 @@ final class PreviewCommand extends OneGraphCommand {
         try (PhaseBars bars = new PhaseBars(console)) {
             Preview preview = graph.inspect().preview(root, bars);
             return Answer.ok()
-                    .line("dropping root " + root + " would free " + preview.values() + " values of " + preview.bytes()
-                            + " bytes")
-                    .line(preview.spared() + " more are shared with something else and would stay")
+                    .line("dropping root " + root + " would free values: " + preview.values() + ", bytes: "
+                            + preview.bytes())
+                    .line("shared with something else, these would stay: " + preview.spared())
                     .field("root", root)
                     .field("values", preview.values())
                     .field("bytes", preview.bytes())

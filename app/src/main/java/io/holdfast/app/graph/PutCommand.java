@@ -7,11 +7,13 @@ import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -26,7 +28,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  holdfast graph put docs page.html --root main",
             "  holdfast graph put docs index.html --root main --child 01a1e10f3d49f66afc24422a310de14b",
-            "  holdfast graph put docs - --root main      from standard input",
+            "  holdfast graph put docs - --root main      # from standard input",
         })
 final class PutCommand extends OneGraphCommand {
 
@@ -41,21 +43,29 @@ final class PutCommand extends OneGraphCommand {
 
     @Option(
             names = "--addressing",
-            defaultValue = "time",
             paramLabel = "HOW",
-            description = "How a new graph makes its ids: time or content.")
-    private Addressing addressing = Addressing.TIME;
+            description = "How a new graph makes its ids: time (the default) or content. Another way than an existing"
+                    + " graph's is refused.")
+    private @Nullable Addressing addressing;
 
     private byte[] value = {};
     private List<ValueId> ids = List.of();
 
     @Override
     Optional<Addressing> makes() {
-        return Optional.of(addressing);
+        return Optional.of(addressing == null ? Addressing.TIME : addressing);
+    }
+
+    @Override
+    Optional<Addressing> asked() {
+        return Optional.ofNullable(addressing);
     }
 
     @Override
     void prepare() throws IOException {
+        if (Files.isDirectory(file)) {
+            throw new FileSystemException(file.toString(), null, "Is a directory");
+        }
         value = file.toString().equals("-") ? System.in.readAllBytes() : Files.readAllBytes(file);
         ids = children.stream().map(ValueId::parse).toList();
     }

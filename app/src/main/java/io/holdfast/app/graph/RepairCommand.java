@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
             "Exit code 1 if something is left, or would be mended.",
         },
         footer = {
-            "  holdfast graph repair docs               a dry run",
+            "  holdfast graph repair docs               # a dry run",
             "  holdfast graph repair docs --apply",
         })
 final class RepairCommand extends OneGraphCommand {

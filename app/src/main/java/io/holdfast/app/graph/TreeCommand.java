@@ -1,6 +1,8 @@
 package io.holdfast.app.graph;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
 import io.holdfast.redis.graph.Snapshot;
 import io.holdfast.redis.graph.ValueGraph;
@@ -22,17 +24,32 @@ import picocli.CommandLine.Parameters;
         })
 final class TreeCommand extends OneGraphCommand {
 
+    private static final int DEPTH_MAX = 1000; // show() calls itself
+
     @Parameters(index = "1", paramLabel = "ROOT", description = "The root.")
     private String root = "";
 
-    @Option(names = "--depth", defaultValue = "5", paramLabel = "N", description = "Levels to show, by default 5.")
+    @Option(
+            names = "--depth",
+            converter = AtLeastOne.class,
+            defaultValue = "5",
+            paramLabel = "N",
+            description = "Levels to show, by default 5; at most 1000.")
     private int depth;
 
-    @Option(names = "--limit", defaultValue = "200", paramLabel = "N", description = "Lines to show, by default 200.")
+    @Option(
+            names = "--limit",
+            converter = AtLeastOne.class,
+            defaultValue = "200",
+            paramLabel = "N",
+            description = "Lines to show, by default 200.")
     private int limit;
 
     @Override
     Answer run(ValueGraph graph, Console console) {
+        if (depth > DEPTH_MAX) {
+            throw HoldfastException.misuse("--depth " + depth + " is not allowed", "give 1 to " + DEPTH_MAX);
+        }
         try (Snapshot snapshot = graph.snapshot(root)) {
             Answer answer = Answer.ok().line(root);
             Set<ValueId> seen = new HashSet<>();

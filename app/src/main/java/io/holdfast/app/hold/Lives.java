@@ -31,7 +31,7 @@ public final class Lives {
     public static List<Life> list(Lister view, @Nullable String state, int limit) {
         List<Life> lives = new ArrayList<>();
         for (State one : state == null ? List.of(State.values()) : List.of(parse(state))) {
-            lives.addAll(view.list(one, Math.max(1, limit)));
+            lives.addAll(view.list(one, limit));
         }
         return lives;
     }

@@ -5,6 +5,7 @@ import io.holdfast.Reclaimed;
 import io.holdfast.Setting;
 import io.holdfast.ThingId;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.RedisOption;
@@ -32,9 +33,8 @@ import picocli.CommandLine.Option;
         name = "ledger",
         description = {
             "List what was reclaimed, oldest first: what it was, why, on what evidence, when and by whom.",
-            "Reads the ledgers of all graphs, session sets and aggregates of a Redis. Storage nodes have ledgers of"
-                    + " their",
-            "own: ask 'holdfast why piece:NODE/ID'.",
+            "Reads the ledgers of all graphs, session sets and aggregates of a Redis.",
+            "Storage nodes have ledgers of their own: ask 'holdfast why piece:NODE/ID'.",
         },
         footer = {
             "  holdfast ledger --since 1h",
@@ -57,7 +57,11 @@ public final class LedgerCommand extends CliCommand {
     @Option(names = "--since", paramLabel = "WHEN", description = "Only from then on: 15m, 1h, 7d, or an instant.")
     private @Nullable String since;
 
-    @Option(names = "--limit", paramLabel = "N", description = "The newest so many (default 100).")
+    @Option(
+            names = "--limit",
+            converter = AtLeastOne.class,
+            paramLabel = "N",
+            description = "The newest so many (default 100).")
     private int limit = 100;
 
     @Option(names = "--follow", description = "Go on with what is reclaimed from now on, a line each, until stopped.")
@@ -75,10 +79,15 @@ public final class LedgerCommand extends CliCommand {
         if (followFor != null && !follow) {
             throw HoldfastException.misuse("--for without --follow", "add --follow");
         }
+        if (kind == ThingId.Kind.PIECE) {
+            throw HoldfastException.misuse(
+                    "pieces are in the ledgers of their storage nodes, not in Redis",
+                    "ask 'holdfast why piece:NODE/ID'");
+        }
         Instant from = since == null ? Instant.EPOCH : parse(since);
         try (RedisLink link = redis.link()) {
             List<Reclaimed> records = read(link, from);
-            int shown = Math.min(records.size(), Math.max(0, limit));
+            int shown = Math.min(records.size(), limit);
             List<Reclaimed> newest = records.subList(records.size() - shown, records.size());
             if (follow) {
                 follow(link, newest, records, console);
@@ -104,14 +113,14 @@ public final class LedgerCommand extends CliCommand {
     /** Asks once a second for what came since; what has the time of the last is told apart by itself. */
     private void follow(RedisLink link, List<Reclaimed> newest, List<Reclaimed> known, Console console)
             throws InterruptedException {
-        newest.forEach(record -> console.say(line(record)));
+        newest.forEach(record -> console.show(line(record)));
         Set<Reclaimed> told = new HashSet<>(known);
         Instant from = known.isEmpty() ? Instant.EPOCH : known.getLast().at().minus(PAUSE);
         long end = System.nanoTime() + (followFor == null ? Duration.ofDays(365) : followFor).toNanos();
         while (System.nanoTime() - end < 0) {
             TimeUnit.NANOSECONDS.sleep(Math.clamp(end - System.nanoTime(), 1, PAUSE.toNanos()));
             List<Reclaimed> now = read(link, from);
-            now.stream().filter(record -> !told.contains(record)).forEach(record -> console.say(line(record)));
+            now.stream().filter(record -> !told.contains(record)).forEach(record -> console.show(line(record)));
             if (!now.isEmpty()) {
                 told.clear();
                 told.addAll(now);

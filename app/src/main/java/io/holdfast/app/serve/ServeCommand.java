@@ -17,9 +17,9 @@ import picocli.CommandLine.Option;
         description = {
             "Run the duties of named graphs, sessions, aggregates and caches, and cycles of the sweep, until it is"
                     + " stopped.",
-            "What to serve is set in the file, by properties or by the environment: serve.graphs, serve.sessions,",
-            "serve.session-snapshots, serve.aggregates, serve.caches, serve.sweep.…; docs/configuration.md lists them"
-                    + " all.",
+            "What to serve is set in the file, by properties or by the environment: serve.graphs, serve.sessions,"
+                    + " serve.session-snapshots, serve.aggregates, serve.caches, serve.sweep.…; docs/configuration.md"
+                    + " lists them all.",
             "Answers /healthz, /readyz and /metrics at serve.listen. Any number of daemons share the work.",
         },
         footer = {

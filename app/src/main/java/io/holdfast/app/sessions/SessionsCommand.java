@@ -3,6 +3,7 @@ package io.holdfast.app.sessions;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.CommandGroup;
 import io.holdfast.app.cli.Console;
@@ -73,7 +74,11 @@ public final class SessionsCommand extends CommandGroup {
         @Option(names = "--state", paramLabel = "STATE", description = "Only these: live, grace, closing, dead-letter.")
         private @Nullable String state;
 
-        @Option(names = "--limit", paramLabel = "N", description = "At most so many of each state (default 100).")
+        @Option(
+                names = "--limit",
+                converter = AtLeastOne.class,
+                paramLabel = "N",
+                description = "At most so many of each state (default 100).")
         private int limit = 100;
 
         @Override
@@ -115,8 +120,8 @@ public final class SessionsCommand extends CommandGroup {
     @Command(
             name = "close",
             description = {
-                "Make a session due at once that nobody serves. One that is held is refused:",
-                "what is held is never closed."
+                "Make a session due at once that nobody serves.",
+                "One that is held is refused: what is held is never closed."
             },
             footer = "  holdfast sessions close rooms room-17")
     static final class Close extends OnSet {
@@ -141,12 +146,16 @@ public final class SessionsCommand extends CommandGroup {
             footer = "  holdfast sessions dead-letters rooms")
     static final class DeadLetters extends OnSet {
 
-        @Option(names = "--limit", paramLabel = "N", description = "At most so many (default 100).")
+        @Option(
+                names = "--limit",
+                converter = AtLeastOne.class,
+                paramLabel = "N",
+                description = "At most so many (default 100).")
         private int limit = 100;
 
         @Override
         Answer on(HoldView view) {
-            return Lives.deadLetters("id", view.list(State.DEAD_LETTER, Math.max(1, limit)));
+            return Lives.deadLetters("id", view.list(State.DEAD_LETTER, limit));
         }
     }
 
@@ -186,7 +195,7 @@ public final class SessionsCommand extends CommandGroup {
                     .row("grace", stats.grace())
                     .row("due", stats.due())
                     .row("closing", stats.closing())
-                    .row("deadLetters", stats.deadLetters())
+                    .row("dead letters", stats.deadLetters())
                     .row("leases", stats.leases())
                     .row("closed", stats.closed())
                     .row("quiet", stats.quiet());

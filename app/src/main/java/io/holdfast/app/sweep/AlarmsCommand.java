@@ -38,7 +38,7 @@ public final class AlarmsCommand extends CliCommand {
     @Override
     protected Answer run(Console console) throws Exception {
         try (fleet) {
-            CycleLog cycles = new CycleLog(fleet.log(log), Time.system());
+            CycleLog cycles = new CycleLog(fleet.existingLog(log), Time.system());
             OwnerId of = new OwnerId(owner);
             CycleLog.State state = cycles.state(of);
             Table table = Table.of("at", "stopsCycles", "alarm");
@@ -50,8 +50,11 @@ public final class AlarmsCommand extends CliCommand {
                         .field("ended", ended)
                         .table("alarms", table);
             }
+            String cycle = state.cycle() == 0
+                    ? "no cycle of " + owner + " was begun"
+                    : "cycle " + state.cycle() + ": " + (state.outcome().isEmpty() ? "runs" : state.outcome());
             return (table.size() > 0 ? Answer.finding() : Answer.ok())
-                    .line("cycle " + state.cycle() + ": " + (state.outcome().isEmpty() ? "runs" : state.outcome()))
+                    .line(cycle)
                     .field("cycle", state.cycle())
                     .table("alarms", table);
         }

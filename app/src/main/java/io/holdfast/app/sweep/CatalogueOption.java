@@ -2,6 +2,7 @@ package io.holdfast.app.sweep;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.pool.HikariPool;
 import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.wiring.GraphCatalogue;
@@ -17,6 +18,8 @@ import io.holdfast.sweep.catalogue.JdbcCatalogue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -100,6 +103,38 @@ public final class CatalogueOption {
         return GraphCatalogue.of(client.graph(name));
     }
 
+    /** A wrong URL and a database that is away are told apart: the first is not worth another try. */
+    private HikariDataSource connect(HikariConfig config) {
+        try {
+            DriverManager.getDriver(where);
+        } catch (SQLException e) {
+            throw HoldfastException.misuse(
+                    "no JDBC driver understands " + withoutSecrets(where),
+                    "write jdbc:postgresql://HOST/DATABASE or jdbc:h2:FILE, or put the driver on the class path");
+        }
+        try {
+            return new HikariDataSource(config);
+        } catch (HikariPool.PoolInitializationException e) {
+            throw new HoldfastException(
+                    HoldfastException.Category.RETRY,
+                    "the database " + withoutSecrets(where) + " cannot be reached: " + rootMessage(e),
+                    "see that it runs and that user and password are right, and try again",
+                    e);
+        }
+    }
+
+    private static String withoutSecrets(String url) {
+        return url.replaceAll("[?;].*", "").replaceAll("//[^/@]*@", "//***@");
+    }
+
+    private static String rootMessage(Throwable failure) {
+        Throwable at = failure;
+        while (at.getCause() != null) {
+            at = at.getCause();
+        }
+        return String.valueOf(at.getMessage());
+    }
+
     private Catalogue open() throws IOException {
         if (where.startsWith(GRAPH)) {
             return openGraph(where.substring(GRAPH.length()));
@@ -122,7 +157,7 @@ public final class CatalogueOption {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(where);
         config.setMaximumPoolSize(RANGES + 2);
-        HikariDataSource opened = new HikariDataSource(config);
+        HikariDataSource opened = connect(config);
         pool = opened;
         JdbcCatalogue catalogue =
                 JdbcCatalogue.of(opened, query).owner(owner).idForm(ids).ranges(RANGES);

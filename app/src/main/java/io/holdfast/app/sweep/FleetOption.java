@@ -8,10 +8,12 @@ import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.manager.CycleStore;
 import io.holdfast.sweep.manager.FileCycleStore;
 import io.holdfast.sweep.manager.Orders;
+import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.sweep.rpc.Peers;
 import io.holdfast.sweep.rpc.RemoteNode;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +31,7 @@ public final class FleetOption implements AutoCloseable {
             names = "--fleet",
             paramLabel = "FILE",
             order = 70,
-            description = "Instead of --nodes: a file with lines 'node NAME HOST:PORT' and 'worker HOST:PORT'.")
+            description = "The processes of a fleet: a file with lines 'node NAME HOST:PORT' and 'worker HOST:PORT'.")
     private @Nullable Path file;
 
     @Option(
@@ -93,6 +95,30 @@ public final class FleetOption implements AutoCloseable {
         RedisLink opened = RedisLink.connect(settings);
         link = opened;
         return new RedisCycleStore(opened);
+    }
+
+    /** A ring that is there. A worker or node with another one would start, and believe nobody. */
+    static KeyRing ring(Path keys) throws IOException {
+        if (!Files.isRegularFile(keys)) {
+            throw new HoldfastException(
+                    HoldfastException.Category.GONE,
+                    "there is no key ring " + keys,
+                    "check the path; 'holdfast sweep keys new' makes one",
+                    null);
+        }
+        return KeyRing.at(keys);
+    }
+
+    /** A log that is there, to look into. */
+    CycleStore existingLog(String where) throws IOException {
+        if (!where.startsWith("redis") && !Files.isDirectory(Path.of(where))) {
+            throw new HoldfastException(
+                    HoldfastException.Category.GONE,
+                    "there is no log of cycles " + where,
+                    "give the folder or the Redis that the managers have as --log",
+                    null);
+        }
+        return log(where);
     }
 
     @Override

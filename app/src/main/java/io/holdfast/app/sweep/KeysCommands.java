@@ -36,8 +36,8 @@ public final class KeysCommands extends CommandGroup {
     @Command(
             name = "new",
             description = {
-                "Make a signing key, and add its public half to the ring. Copy the ring to all nodes and workers;",
-                "the signing key stays with who signs.",
+                "Make a signing key, and add its public half to the ring.",
+                "Copy the ring to all nodes and workers; the signing key stays with who signs.",
             },
             footer = {
                 "  holdfast sweep keys new manager-2026 --role manager --key manager.key --keys keys",
@@ -88,7 +88,7 @@ public final class KeysCommands extends CommandGroup {
 
         @Override
         protected Answer run(Console console) throws Exception {
-            KeyRing ring = KeyRing.at(keys);
+            KeyRing ring = FleetOption.ring(keys);
             Instant now = Instant.now();
             Table table = Table.of("key", "role", "from", "until", "state");
             boolean soon = false;
@@ -122,7 +122,7 @@ public final class KeysCommands extends CommandGroup {
 
         @Override
         protected Answer run(Console console) throws Exception {
-            KeyRing.at(keys).revoke(id, Instant.now());
+            FleetOption.ring(keys).revoke(id, Instant.now());
             return Answer.ok()
                     .line("nothing that " + id + " signed counts any more")
                     .field("revoked", id);

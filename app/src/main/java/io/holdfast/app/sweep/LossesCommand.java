@@ -33,9 +33,11 @@ public final class LossesCommand extends CliCommand {
 
     @Override
     protected Answer run(Console console) throws Exception {
+        OwnerId of = new OwnerId(owner);
         try (OpenNodes open = nodes.open()) {
+            open.refuseUnknown(of);
             for (StorageNode node : open.all()) {
-                node.knownLosses(new OwnerId(owner), count);
+                node.knownLosses(of, count);
             }
             return Answer.ok()
                     .line(count + " lost pieces of " + owner + " are accepted on "

@@ -8,7 +8,6 @@ import io.holdfast.app.cli.Console;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeBuilder;
 import io.holdfast.sweep.node.StorageNode;
-import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.rpc.NodeService;
 import io.holdfast.sweep.rpc.RpcServer;
 import java.nio.file.Path;
@@ -57,7 +56,7 @@ public final class NodeCommand extends CliCommand {
                         .settings(Settings.ofProcess())
                         .open();
                 ExecutorService walks = Executors.newSingleThreadExecutor()) {
-            NodeAgent agent = new NodeAgent(node, KeyRing.at(keys), walks, Time.system());
+            NodeAgent agent = new NodeAgent(node, FleetOption.ring(keys), walks, Time.system());
             agent.clean();
             agent.resume();
             Set<RpcServer.Role> callers =

@@ -5,7 +5,9 @@ import io.holdfast.Settings;
 import io.holdfast.sweep.node.NodeBuilder;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +20,10 @@ record OpenNodes(List<StorageNode> all) implements AutoCloseable {
         OpenNodes nodes = new OpenNodes(new ArrayList<>());
         try {
             for (Path folder : folders) {
+                if (!Files.exists(folder)) {
+                    throw new HoldfastException(
+                            HoldfastException.Category.GONE, "there is no folder " + folder, "check --nodes", null);
+                }
                 NodeId name = NodeBuilder.nameOf(folder);
                 nodes.all.add(StorageNode.at(folder, name.name())
                         .settings(Settings.ofProcess())
@@ -36,10 +42,27 @@ record OpenNodes(List<StorageNode> all) implements AutoCloseable {
                 .findFirst()
                 .orElseThrow(() -> new HoldfastException(
                         HoldfastException.Category.GONE,
-                        "node " + name + " is none of "
-                                + all.stream().map(StorageNode::id).toList(),
+                        all.isEmpty()
+                                ? "no nodes are named"
+                                : "node " + name + " is none of "
+                                        + all.stream().map(StorageNode::id).toList(),
                         "name its folder with --nodes",
                         null));
+    }
+
+    /** Refuses an owner that a node has never heard of: a typing error must not look like a success. */
+    void refuseUnknown(OwnerId owner) throws IOException {
+        for (StorageNode node : all) {
+            List<String> known =
+                    node.status().owners().stream().map(of -> of.owner().name()).toList();
+            if (!known.contains(owner.name())) {
+                throw new HoldfastException(
+                        HoldfastException.Category.GONE,
+                        "node " + node.id() + " has nothing of owner " + owner.name(),
+                        known.isEmpty() ? "it knows no owner yet" : "it knows " + String.join(", ", known),
+                        null);
+            }
+        }
     }
 
     @Override

@@ -17,8 +17,8 @@ import picocli.CommandLine.Mixin;
         },
         footer = {
             "  holdfast sweep plan --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
-            "  holdfast sweep plan --catalogue jdbc:postgresql://db/photos --query $LIVE_PIECES --owner photos --nodes"
-                    + " /srv/n1",
+            "  holdfast sweep plan --catalogue jdbc:postgresql://db/photos --query \"$LIVE_PIECES\" --owner photos"
+                    + " --nodes /srv/n1",
         })
 public final class PlanCommand extends CliCommand {
 

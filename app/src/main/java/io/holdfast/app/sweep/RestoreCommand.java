@@ -54,13 +54,20 @@ public final class RestoreCommand extends CliCommand {
             }
         }
         Table table = Table.of("node", "restored", "keptLive");
+        boolean any = false;
         try (OpenNodes open = nodes.open()) {
+            open.refuseUnknown(of);
             for (StorageNode node : open.all()) {
                 StorageNode.Restored restored = node.restore(of, cycle);
+                any |= restored.restored() + restored.keptLive() > 0;
                 table.row(node.id().name(), restored.restored(), restored.keptLive());
             }
         }
-        return Answer.ok().table("nodes", table);
+        Answer answer = Answer.ok().table("nodes", table);
+        return any
+                ? answer
+                : answer.line("nothing of cycle " + cycle + " was in the trash of these nodes; 'holdfast sweep status'"
+                        + " shows what is");
     }
 
     /** What became of one node. */

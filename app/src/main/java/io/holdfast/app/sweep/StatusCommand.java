@@ -14,6 +14,7 @@ import io.holdfast.sweep.rpc.RemoteNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -57,7 +58,7 @@ public final class StatusCommand extends CliCommand {
         if (of != null) {
             try (fleet) {
                 while (watch) {
-                    console.say(FleetLines.screen(fleet.peers().status(of)));
+                    console.show(FleetLines.screen(fleet.peers().status(of)));
                     Thread.sleep(WATCH_EVERY);
                 }
                 return FleetLines.answer(fleet.peers().status(of));
@@ -109,7 +110,7 @@ public final class StatusCommand extends CliCommand {
                         asked.node(),
                         progress.lastCycle(),
                         progress.state(),
-                        progress.verdict(),
+                        progress.verdict().toLowerCase(Locale.ROOT).replace('_', '-'),
                         progress.wouldTrash(),
                         progress.trashed(),
                         progress.alarms().size(),

@@ -2,12 +2,11 @@ package io.holdfast.app.sweep;
 
 import io.holdfast.DutyRunner;
 import io.holdfast.HolderId;
-import io.holdfast.Setting;
 import io.holdfast.Time;
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.Bytes;
 import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
-import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.rpc.Peers;
 import io.holdfast.sweep.rpc.RegisterDuty;
 import io.holdfast.sweep.rpc.RpcServer;
@@ -24,9 +23,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "worker",
         description = {
-            "Build live filters for a manager, until stopped. What it has is in memory alone: a worker may be killed"
-                    + " at",
-            "any time, and its nodes are built elsewhere.",
+            "Build live filters for a manager, until stopped.",
+            "What it has is in memory alone: it may be killed at any time, and its nodes are built elsewhere.",
         },
         footer = {
             "  holdfast sweep worker --listen 10.0.0.21:7001 --keys keys --memory 4GiB",
@@ -42,9 +40,10 @@ public final class WorkerCommand extends CliCommand {
 
     @Option(
             names = "--memory",
+            converter = Bytes.class,
             paramLabel = "SIZE",
             description = "For filters: 5 bits a piece at 10 %% false positives. Default 1GiB.")
-    private String memory = "1GiB";
+    private long memory = 1L << 30;
 
     @Option(names = "--manager", paramLabel = "HOST:PORT", description = "Registers there, again and again.")
     private @Nullable String manager;
@@ -56,8 +55,8 @@ public final class WorkerCommand extends CliCommand {
     protected Answer run(Console console) throws Exception {
         HolderId me = HolderId.newIncarnation("worker");
         try (Peers peers = new Peers(tls.files())) {
-            SweepWorker worker = new SweepWorker(
-                    me.incarnation(), Setting.parseBytes(memory), KeyRing.at(keys), peers::retain, Time.system());
+            SweepWorker worker =
+                    new SweepWorker(me.incarnation(), memory, FleetOption.ring(keys), peers::retain, Time.system());
             try (RpcServer server =
                     RpcServer.start(listen, new WorkerService(worker), tls.files(), Set.of(RpcServer.Role.MANAGER))) {
                 console.say("worker at " + server.address());

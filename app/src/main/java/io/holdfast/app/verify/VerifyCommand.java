@@ -22,12 +22,10 @@ import picocli.CommandLine.Option;
 @Command(
         name = "verify",
         description = {
-            "Check the invariants of all parts while they are in use: counts of graphs against their holds, sessions"
-                    + " and",
-            "aggregates against their index and leases, storage nodes, caches. Changes nothing.",
-            "Without names: everything that is on the Redis. Exit code 1 if something is wrong, 4 if a part could not"
-                    + " be",
-            "looked at.",
+            "Check the invariants of all parts while they are in use. Changes nothing.",
+            "Counts of graphs against their holds, sessions and aggregates against their index and leases, storage"
+                    + " nodes, caches. Without names: everything that is on the Redis.",
+            "Exit code 1 if something is wrong, 4 if a part could not be looked at.",
         },
         footer = {
             "  holdfast verify",

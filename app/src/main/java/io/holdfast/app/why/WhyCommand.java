@@ -49,8 +49,10 @@ import picocli.CommandLine.Parameters;
             "  holdfast why value:docs/01a1e10f3d49f66afc24422a310de14b",
             "  holdfast why session:rooms/lobby",
             "  holdfast why aggregate:visits/index.html",
-            "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue pieces.csv",
-            "  holdfast why piece:n1/ge3dambqgaydamrqgaytcnzq --nodes /srv/n1 --catalogue graph:photos",
+            "  holdfast why piece:n1/syqqlf5dz3popgezwsy2kbuapdt2yroxjcpxz3vwsob5wipteksq --nodes /srv/n1 --catalogue"
+                    + " pieces.csv",
+            "  holdfast why piece:n1/syqqlf5dz3popgezwsy2kbuapdt2yroxjcpxz3vwsob5wipteksq --nodes /srv/n1 --catalogue"
+                    + " graph:photos",
         })
 public final class WhyCommand extends CliCommand {
 
@@ -58,8 +60,11 @@ public final class WhyCommand extends CliCommand {
 
     @Parameters(
             paramLabel = "KIND:ID",
-            description = "value:GRAPH/ID, root:GRAPH/NAME, lease:GRAPH/HOLDER, graph:NAME/INCARNATION, session:SET/ID,"
-                    + " aggregate:SET/KEY or piece:NODE/ID.")
+            description = {
+                "value:GRAPH/ID, root:GRAPH/NAME, lease:GRAPH/HOLDER,",
+                "graph:NAME/INCARNATION, session:SET/ID,",
+                "aggregate:SET/KEY or piece:NODE/ID.",
+            })
     private ThingId thing = new ThingId(ThingId.Kind.ROOT, "graph", "name");
 
     @Mixin

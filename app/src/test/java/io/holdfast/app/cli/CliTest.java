@@ -234,7 +234,7 @@ class CliTest {
             value = {
                 "--grace=5weeks    | 5weeks | 5s, 15m",
                 "--count=many      | many   | --count",
-                "--reason=whim     | whim   | MISUSE",
+                "--reason=whim     | whim   | misuse",
                 "session-42        | session-42 | session:SET/ID",
                 "--count           | --count    | required parameter",
             })

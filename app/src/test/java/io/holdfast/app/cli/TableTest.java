@@ -34,6 +34,23 @@ class TableTest {
     }
 
     @Test
+    void wideLettersAndMarksThatCombineKeepTheColumns() {
+        assertThat(Table.of("id", "state")
+                        .row("room-17", "live")
+                        .row("部屋", "live")
+                        .row("cafe\u0301", "live")
+                        .lines())
+                .containsExactly("ID       STATE", "room-17  live", "部屋     live", "cafe\u0301     live");
+    }
+
+    @Test
+    void aNameNeitherBreaksALineNorColoursTheTerminal() {
+        Table table = Table.of("id").row("ev\u001b[31mil\nx");
+        assertThat(table.lines()).containsExactly("ID", "ev\\u001b[31mil\\nx");
+        assertThat(table.json().getFirst()).containsEntry("id", "ev\u001b[31mil\nx");
+    }
+
+    @Test
     void aRowOfAnotherWidthIsAMistake() {
         assertThatThrownBy(() -> Table.of("a", "b").row(1)).isInstanceOf(IllegalArgumentException.class);
     }

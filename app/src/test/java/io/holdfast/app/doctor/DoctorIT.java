@@ -79,6 +79,15 @@ class DoctorIT {
     }
 
     @Test
+    void aServerThatWantsAPasswordIsNotTakenForAnOldOne() {
+        try (EmbeddedStore.Running server = new EmbeddedRedis().start(null)) {
+            configure(server, "requirepass", "sesame");
+            assertThat(run("doctor", "--redis", server.uri().toString())).isEqualTo(ExitCode.FINDING);
+            assertThat(out.toString()).contains("the server wants a password", "redis://user:password@host");
+        }
+    }
+
+    @Test
     void anOldServerIsAProblemAndNoScriptIsTried() throws IOException {
         try (ServerSocket old = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Thread.ofVirtual().start(() -> answerAsOldServer(old, HELLO_OF_6));

@@ -105,6 +105,39 @@ class SweepCommandsTest {
     }
 
     @Test
+    void whatIsNotThereIsNotFoundAndNothingIsMade() {
+        Path absent = folder.resolve("absent");
+        assertThat(run("sweep", "status", "--nodes", absent)).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "alarms", "--owner", "photos", "--log", absent)).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "keys", "list", "--keys", absent)).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "worker", "--listen", "127.0.0.1:0", "--keys", absent))
+                .isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "losses", "3", "--owner", "fotos", "--nodes", node))
+                .isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("sweep", "restore", "1", "--owner", "fotos", "--nodes", node))
+                .isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(absent).doesNotExist();
+    }
+
+    @Test
+    void aRestoreThatFindsNothingSaysSo() {
+        assertThat(run("sweep", "plan", "--catalogue", catalogue, "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(run("sweep", "restore", "9", "--owner", "photos", "--nodes", node))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out).contains("nothing of cycle 9 was in the trash");
+    }
+
+    @Test
+    void aUrlThatNoDriverUnderstandsIsWrongAndADatabaseThatIsAwayIsUnreachable() {
+        assertThat(run("sweep", "plan", "--catalogue", "jdbc:nonsense:x", "--query", "q", "--nodes", node))
+                .isEqualTo(ExitCode.USAGE);
+        String away = "jdbc:postgresql://127.0.0.1:1/photos?password=sesame&loginTimeout=1";
+        assertThat(run("sweep", "plan", "--catalogue", away, "--query", "q", "--nodes", node))
+                .isEqualTo(ExitCode.UNREACHABLE);
+    }
+
+    @Test
     void aTableOfADatabaseIsACatalogue() throws SQLException {
         String url = "jdbc:h2:mem:pieces;DB_CLOSE_DELAY=-1";
         try (Connection connection = DriverManager.getConnection(url);

@@ -29,7 +29,6 @@ final class RedisFailures {
             Map.entry("UNKILLABLE", Category.RETRY),
             Map.entry("OOM", Category.FULL),
             Map.entry("MISCONF", Category.FULL),
-            Map.entry("NOAUTH", Category.MISUSE),
             Map.entry("WRONGPASS", Category.MISUSE),
             Map.entry("NOPERM", Category.MISUSE),
             Map.entry("NOPROTO", Category.MISUSE),
@@ -61,11 +60,20 @@ final class RedisFailures {
 
     private static HoldfastException ofReply(String doing, JedisDataException failure) {
         String reply = String.valueOf(failure.getMessage());
-        if (reply.contains("HELLO")) { // the first thing that a client says, unknown before Redis 6
+        // A server with a password says NOAUTH, and names HELLO too.
+        if (reply.contains("HELLO")
+                && !reply.startsWith("NOAUTH")) { // the first thing that a client says, unknown before Redis 6
             return new HoldfastException(
                     Category.MISUSE,
                     doing + ": the server is older than Redis 6",
                     "upgrade to Redis 7 or newer, or to Valkey",
+                    failure);
+        }
+        if (reply.startsWith("NOAUTH")) {
+            return new HoldfastException(
+                    Category.MISUSE,
+                    doing + ": the server wants a password",
+                    "give user and password in the URI: redis://user:password@host",
                     failure);
         }
         int because = reply.indexOf(BECAUSE); // a transaction that was refused as a whole says why further on
@@ -80,7 +88,7 @@ final class RedisFailures {
         String action = switch (word) {
             case "OOM" -> "raise maxmemory, or release something and let the duties reclaim it";
             case "MISCONF" -> "make the server able to save again (disk full?), see its log";
-            case "NOAUTH", "WRONGPASS" -> "give user and password in the URI: redis://user:password@host";
+            case "WRONGPASS" -> "give user and password in the URI: redis://user:password@host";
             case "NOPERM" -> "grant the commands and keys that docs/operating.md lists";
             default -> category.action();
         };

@@ -23,6 +23,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -304,7 +305,8 @@ public final class StorageNode implements AutoCloseable {
     private NodeReport refused(RetainFile retain, boolean wrongApproval) {
         String why = wrongApproval && retain.verdict().approvable()
                 ? "the approval names another node, cycle, filter or number; nothing was trashed"
-                : "nothing was trashed: " + retain.verdict();
+                : "nothing was trashed: "
+                        + retain.verdict().name().toLowerCase(Locale.ROOT).replace('_', '-');
         return new NodeReport(
                 id,
                 retain.manifest().owner(),
