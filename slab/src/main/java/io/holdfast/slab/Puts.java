@@ -182,8 +182,10 @@ final class Puts {
     private PutResult counted(int slot, long version) {
         int evicted = mutations.takeEvicted();
         Counter.STORED.add(memory, 1);
-        Counter.EVICTED.add(memory, evicted);
-        Counter.MOST_EVICTED_BY_A_PUT.raise(memory, evicted);
+        if (evicted > 0) {
+            Counter.EVICTED.add(memory, evicted);
+            Counter.MOST_EVICTED_BY_A_PUT.raise(memory, evicted);
+        }
         mutations.slots.count(slot, Slots.Tally.STORED);
         processes.stored();
         return new PutResult(Outcome.STORED, version, evicted);
