@@ -87,8 +87,7 @@ final class AdaptiveEviction implements Eviction {
         }
         long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned);
         if (own != 0) {
-            remember(own);
-            return mutations.evictInto(own);
+            return evictInto(own);
         }
         offset = mutations.reserveFree(slot, bytes);
         if (offset == 0 && clearWindow(1, pinned)) {
@@ -106,11 +105,16 @@ final class AdaptiveEviction implements Eviction {
         return true;
     }
 
-    private void remember(long victim) {
+    private void remember(long victim, long hash) {
         if (!Items.isMain(items.shape(victim))) {
-            long hash = items.hash(victim);
             ghosts.remember(mutations.index.lineAt(hash), hash, marks.epoch());
         }
+    }
+
+    private long evictInto(long victim) {
+        long hash = items.hash(victim);
+        remember(victim, hash);
+        return mutations.evictInto(victim, hash);
     }
 
     /**
@@ -320,7 +324,7 @@ final class AdaptiveEviction implements Eviction {
     }
 
     private void evictRemembered(long offset) {
-        remember(offset);
+        remember(offset, items.hash(offset));
         mutations.evict(offset);
     }
 
@@ -335,8 +339,7 @@ final class AdaptiveEviction implements Eviction {
             if (colder == 0) {
                 return false;
             }
-            remember(colder);
-            to = mutations.evictInto(colder);
+            to = evictInto(colder);
         }
         mutations.relocate(offset, to);
         return true;

@@ -5,7 +5,6 @@ import io.holdfast.HoldfastException.Category;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
-import java.util.zip.CRC32C;
 
 /** The words at the start of a chunk that holds a value; drawn in {@link SlabLayout}. */
 final class Items {
@@ -188,35 +187,13 @@ final class Items {
         return a * b ^ Math.unsignedMultiplyHigh(a, b);
     }
 
-    /** The part of the checksum that is much work and needs no lock: it does not depend on the version. */
-    static final class Content {
-
-        private final CRC32C crc = new CRC32C();
-        private final byte[] value;
-        private int done;
-
-        Content(byte[] value) {
-            this.value = value;
-        }
-
-        /** Does the first half, for who has something else to do then. */
-        void half() {
-            crc.update(value, 0, value.length >> 1);
-            done = value.length >> 1;
-        }
-
-        int whole() {
-            crc.update(value, done, value.length - done);
-            return (int) crc.getValue();
-        }
-    }
-
     /**
      * Ties content to key, namespace, version, lengths and deadlines; never 0, which means "no value here".
      *
+     * @param content the {@link Checksum} of the value, which is much work and needs no lock
      * @param hash of key and namespace, which stands for both
      */
-    static int seal(int content, long hash, long version, long shape, long monotonic, long wall) {
+    static int seal(long content, long hash, long version, long shape, long monotonic, long wall) {
         long state = fold(content ^ version * MIX_1, MIX_2) ^ fold((shape & ~FLAG_MAIN) + MIX_2, MIX_1);
         state = fold(fold(state ^ monotonic, MIX_1 ^ wall) ^ hash, MIX_2);
         int sealed = (int) (state ^ state >>> 32);
@@ -230,20 +207,20 @@ final class Items {
         if (checksum(offset) == 0 || valueLength(shape) < 0 || bytes > room || offset + bytes > layout.size) {
             return false;
         }
-        CRC32C crc = new CRC32C();
+        long content = Checksum.NOTHING;
         long at = offset + keyAt(shape) + keyLength(shape);
         long left = offset + bytes - at;
-        byte[] buffer = new byte[(int) Math.min(left, 1 << 16)];
+        byte[] buffer = new byte[(int) Math.min(left, 16 * Checksum.BLOCK_BYTES)];
         while (left > 0) {
             int part = (int) Math.min(left, buffer.length);
             memory.read(at, buffer, 0, part);
-            crc.update(buffer, 0, part);
+            content = Checksum.of(content, buffer, part);
             at += part;
             left -= part;
         }
         boolean ttl = hasDeadline(shape);
         int sealed = seal(
-                (int) crc.getValue(),
+                content,
                 hash(offset),
                 version(offset),
                 shape,

@@ -29,6 +29,8 @@ final class Journal {
     private final long[] addresses = new long[WORDS_MOST];
     private final long[] values = new long[WORDS_MOST];
     private int staged;
+    /** A bit for each staged address, which few share: most are not staged yet, and need not be looked for. */
+    private long known;
 
     Journal(Memory memory, SlabLayout layout, Probe probe) {
         this.memory = memory;
@@ -38,27 +40,44 @@ final class Journal {
 
     /** The word as it will be after the commit. */
     long read(long at) {
-        for (int i = 0; i < staged; i++) {
-            if (addresses[i] == at) {
-                return values[i];
-            }
-        }
-        return memory.word(at);
+        int i = find(at);
+        return i < 0 ? memory.word(at) : values[i];
     }
 
     void stage(long at, long value) {
-        for (int i = 0; i < staged; i++) {
-            if (addresses[i] == at) {
-                values[i] = value;
-                return;
-            }
+        int i = find(at);
+        if (i >= 0) {
+            values[i] = value;
+            return;
         }
         if (staged == WORDS_MOST) {
             throw new IllegalStateException("a micro-operation of more than " + WORDS_MOST + " words");
         }
         check(at);
+        known |= bit(at);
         addresses[staged] = at;
         values[staged++] = value;
+    }
+
+    /** Which of the staged words it is; -1 if it is none. */
+    private int find(long at) {
+        if ((known & bit(at)) != 0) {
+            for (int i = 0; i < staged; i++) {
+                if (addresses[i] == at) {
+                    return i;
+                }
+            }
+        }
+        return -1;
+    }
+
+    private static long bit(long at) {
+        return 1L << (at >>> 3);
+    }
+
+    private void forget() {
+        staged = 0;
+        known = 0;
     }
 
     void stageLow(long at, int value) {
@@ -93,12 +112,12 @@ final class Journal {
         probe.at(Probe.Point.JOURNAL_APPLIED);
         memory.release(C_JOURNAL, 0);
         VarHandle.storeStoreFence();
-        staged = 0;
+        forget();
     }
 
     /** Puts back what an unfinished commit wrote, and forgets what was staged. */
     void undo() {
-        staged = 0;
+        forget();
         long count = memory.word(C_JOURNAL);
         if (count < 0 || count > WORDS_MOST) {
             throw new HoldfastException(Category.CORRUPT, "the journal claims " + count + " words");
@@ -115,7 +134,7 @@ final class Journal {
 
     /** Drops whatever the journal holds; for salvage, which believes nothing. */
     void clear() {
-        staged = 0;
+        forget();
         memory.release(C_JOURNAL, 0);
     }
 

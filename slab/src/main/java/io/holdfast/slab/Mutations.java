@@ -50,9 +50,11 @@ final class Mutations {
 
     /** Takes a value out of index and queue; its chunk is reserved, on its way out or in again. */
     void unlink(long offset, boolean outgoing) {
-        int slot = pages.slotOf(offset);
+        unlink(offset, items.hash(offset), pages.slotOf(offset), outgoing);
+    }
+
+    private void unlink(long offset, long hash, int slot, boolean outgoing) {
         long shape = items.shape(offset);
-        long hash = items.hash(offset);
         long line = index.lineAt(hash);
         boolean shut = index.shut(line);
         index.stageUnlink(hash, offset);
@@ -136,19 +138,20 @@ final class Mutations {
     }
 
     void evict(long offset) {
-        unlinkVictim(offset, true);
+        unlinkVictim(offset, items.hash(offset), true);
         pages.freeReserved(true);
     }
 
     /** Evicts a value and keeps its chunk for the one that comes. */
-    long evictInto(long offset) {
-        unlinkVictim(offset, false);
+    long evictInto(long offset, long hash) {
+        unlinkVictim(offset, hash, false);
         return offset;
     }
 
-    private void unlinkVictim(long offset, boolean outgoing) {
-        slots.count(pages.slotOf(offset), Slots.Tally.EVICTED);
-        unlink(offset, outgoing);
+    private void unlinkVictim(long offset, long hash, boolean outgoing) {
+        int slot = pages.slotOf(offset);
+        slots.count(slot, Slots.Tally.EVICTED);
+        unlink(offset, hash, slot, outgoing);
         evicted++;
         probe.at(Probe.Point.EVICT_UNLINKED);
     }

@@ -58,7 +58,7 @@ final class Puts {
         long shape = Items.shape(value.length, key.length, namespace, flags);
         long bytes = checkSize(key, Items.bytes(shape));
         long hash = mutations.items.hash(namespace, key);
-        int content = ahead.content(hash, value, bytes);
+        long content = ahead.content(hash, value, bytes);
         if (!section.enter()) {
             return new PutResult(Outcome.BUSY, 0, 0);
         }
@@ -102,7 +102,7 @@ final class Puts {
             long hash,
             long givenShape,
             long bytes,
-            int content,
+            long content,
             byte[] key,
             byte[] value,
             long ttlNanos,
@@ -164,7 +164,7 @@ final class Puts {
      * Replaces a value where it is, in chain and queue. Only its bytes after the header are written before the last
      * micro-operation: whoever finds C_REWRITING set can still take the chunk out, and drops the value.
      */
-    private PutResult rewrite(long hash, long offset, long shape, int content, byte[] value, long ttlNanos, int slot) {
+    private PutResult rewrite(long hash, long offset, long shape, long content, byte[] value, long ttlNanos, int slot) {
         long line = mutations.index.lineAt(hash);
         mutations.index.shut(line);
         mutations.rewriting(offset);
@@ -182,8 +182,10 @@ final class Puts {
     private PutResult counted(int slot, long version) {
         int evicted = mutations.takeEvicted();
         Counter.STORED.add(memory, 1);
-        Counter.EVICTED.add(memory, evicted);
-        Counter.MOST_EVICTED_BY_A_PUT.raise(memory, evicted);
+        if (evicted > 0) {
+            Counter.EVICTED.add(memory, evicted);
+            Counter.MOST_EVICTED_BY_A_PUT.raise(memory, evicted);
+        }
         mutations.slots.count(slot, Slots.Tally.STORED);
         processes.stored();
         return new PutResult(Outcome.STORED, version, evicted);
@@ -215,7 +217,7 @@ final class Puts {
 
     /** Writes everything but the chain word, which {@link Mutations#link} writes; returns the checksum for it. */
     private int write(
-            long hash, long offset, long shape, long version, int content, byte[] key, byte[] value, long ttlNanos) {
+            long hash, long offset, long shape, long version, long content, byte[] key, byte[] value, long ttlNanos) {
         memory.word(offset + 16, version);
         memory.word(Items.shapeAt(offset), shape);
         memory.write(offset + Items.keyAt(shape), key, 0, key.length);
@@ -223,7 +225,7 @@ final class Puts {
     }
 
     /** Deadlines and value; the key is there. */
-    private int writeBody(long hash, long offset, long shape, long version, int content, byte[] value, long ttlNanos) {
+    private int writeBody(long hash, long offset, long shape, long version, long content, byte[] value, long ttlNanos) {
         long monotonic = 0;
         long wall = 0;
         if (ttlNanos != 0) {

@@ -1,10 +1,9 @@
 package io.holdfast.slab;
 
 /**
- * Computes the checksum of a value and meanwhile sends for the memory that its put is going to need, so that it comes all
- * at once and not piece by piece under the lock: with the first half the line of the key, with the second half the chunk
- * that the line names, or the likely victim and what hangs on it. What is read here is a guess, and nothing but time
- * depends on it.
+ * Sends for the memory that a put is going to need, so that it comes all at once and not piece by piece under the lock:
+ * the line of the key, and while it comes the checksum is computed; then the chunk that the line names, or the likely
+ * victim and what hangs on it. What is read here is a guess, and nothing but time depends on it.
  */
 final class ReadAhead {
 
@@ -30,13 +29,12 @@ final class ReadAhead {
 
     /**
      * @param bytes of the value with all that belongs to it
-     * @return the {@linkplain Items.Content content} of the value
+     * @return the {@link Checksum} of the value
      */
-    int content(long hash, byte[] value, long bytes) {
+    long content(long hash, byte[] value, long bytes) {
         long home = Index.homeAt(index.lineAt(hash), hash);
         long head = memory.acquire(home);
-        Items.Content content = new Items.Content(value);
-        content.half();
+        long content = Checksum.of(Checksum.NOTHING, value, value.length);
         for (long at = Index.headAfter(home); !Index.mayBeFirst(head, hash) && at != home; at = Index.headAfter(at)) {
             head = memory.word(at);
         }
@@ -44,7 +42,7 @@ final class ReadAhead {
         if (isNever(seen)) {
             Thread.onSpinWait();
         }
-        return content.whole();
+        return content;
     }
 
     /** The chunk, and what the page table says of it. */

@@ -38,7 +38,7 @@ final class SeedEviction implements Eviction {
     private long evictBySlot(int slot, long bytes, long pinned) {
         long own = leastRecentlyUsed(slot, pinned);
         if (own != 0 && !layout.sizes.isRun(slot)) {
-            return mutations.evictInto(own);
+            return mutations.evictInto(own, mutations.items.hash(own));
         }
         long offset = evictFrom(slot, slot, bytes, pinned);
         for (int larger = slot + 1; offset == 0 && larger < slots.count; larger++) {

@@ -17,12 +17,21 @@ final class MixedWork {
     private final SlabCache cache;
     private final RandomGenerator random;
     private final int valueMost;
+    private final Runnable onBusy;
     private long hits;
 
     MixedWork(SlabCache cache, RandomGenerator random, int valueMost) {
+        this(cache, random, valueMost, () -> {
+            throw new AssertionError("BUSY though nobody is stopped");
+        });
+    }
+
+    /** @param onBusy throws if a put should not have been BUSY; else it is tried again */
+    MixedWork(SlabCache cache, RandomGenerator random, int valueMost, Runnable onBusy) {
         this.cache = cache;
         this.random = random;
         this.valueMost = valueMost;
+        this.onBusy = onBusy;
     }
 
     static SlabCache.Builder builder(Path file, Preset preset) {
@@ -90,9 +99,9 @@ final class MixedWork {
 
     private void put(int number, byte[] key) {
         try {
-            PutResult result = cache.put(key, value(number));
-            if (result.outcome() == PutResult.Outcome.BUSY) {
-                throw new AssertionError("BUSY though nobody is stopped");
+            byte[] value = value(number);
+            while (cache.put(key, value).outcome() == PutResult.Outcome.BUSY) {
+                onBusy.run();
             }
         } catch (HoldfastException e) {
             if (e.category() != Category.FULL) {
