@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>An exception never ends a duty. It is reported, and the step is tried again after a pause that doubles from 100
  *       ms to 30 s and starts over after the first step that succeeds.
  *   <li>Duties take turns: one that always wants to run at once goes behind the others that are due.
+ *   <li>A step that takes long, or for ever, as the application's own code in it may, keeps no other duty waiting for it:
+ *       what is overdue for half a second while all threads are busy gets a thread of its own, a bounded number of them.
  *   <li>{@link #close()} starts no further step, waits for those that run, and interrupts what is left after the
  *       given patience.
  * </ul>
@@ -38,6 +40,8 @@ public final class DutyRunner implements AutoCloseable {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration OVERDUE = Duration.ofMillis(500);
+    private static final int RELIEFS_MAX = 16;
 
     /** Told of every step that failed, besides the log. */
     @FunctionalInterface
@@ -49,8 +53,13 @@ public final class DutyRunner implements AutoCloseable {
     private final FailureListener failures;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
+    /** Where the relief waits, who looks by itself: waking it for every step would cost more than it brings. */
+    private final Condition standby = lock.newCondition();
+
     private final PriorityQueue<Entry> queue = new PriorityQueue<>();
     private final List<Thread> threads = new ArrayList<>();
+    private int reliefs;
+    private boolean standingBy;
     private long turns;
     private volatile boolean stopped;
 
@@ -71,6 +80,7 @@ public final class DutyRunner implements AutoCloseable {
             runner.threads.add(thread);
         }
         runner.threads.forEach(Thread::start);
+        runner.standBy();
         return runner;
     }
 
@@ -152,6 +162,68 @@ public final class DutyRunner implements AutoCloseable {
                 return;
             }
             runStep(entry);
+        }
+    }
+
+    /** Starts a thread that waits until the others are overdue, and then runs one step in their place. */
+    private void standBy() {
+        lock.lock();
+        try {
+            if (stopped || standingBy || reliefs == RELIEFS_MAX) {
+                return;
+            }
+            standingBy = true;
+            reliefs++;
+            Thread relief = Thread.ofPlatform()
+                    .daemon()
+                    .name("holdfast-duty-relief-" + reliefs)
+                    .unstarted(this::relieve);
+            threads.add(relief);
+            relief.start();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void relieve() {
+        try {
+            Entry entry = awaitOverdue();
+            if (entry != null) {
+                standBy(); // the next one, while this one works
+                runStep(entry);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            relieved();
+        }
+    }
+
+    private void relieved() {
+        lock.lock();
+        try {
+            threads.remove(Thread.currentThread());
+            reliefs--;
+        } finally {
+            lock.unlock();
+        }
+        standBy(); // if there were too many of them at work
+    }
+
+    private @Nullable Entry awaitOverdue() throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (!stopped) {
+                Entry first = queue.peek();
+                if (first != null && time.nanoTime() - first.dueNanos >= OVERDUE.toNanos()) {
+                    standingBy = false;
+                    return take();
+                }
+                standby.awaitNanos(OVERDUE.toNanos());
+            }
+            return null;
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -253,16 +325,19 @@ public final class DutyRunner implements AutoCloseable {
 
     /** Stops: starts no further step, waits so long for those that run, then interrupts them. */
     public void close(Duration patience) {
+        List<Thread> running;
         lock.lock();
         try {
             stopped = true;
             queue.clear();
             changed.signalAll();
+            standby.signalAll();
+            running = List.copyOf(threads);
         } finally {
             lock.unlock();
         }
         long deadline = System.nanoTime() + patience.toNanos();
-        for (Thread thread : threads) {
+        for (Thread thread : running) {
             if (!join(thread, deadline - System.nanoTime())) {
                 thread.interrupt();
                 join(thread, TimeUnit.SECONDS.toNanos(1));

@@ -159,6 +159,28 @@ class DutyRunnerTest {
     }
 
     @Test
+    void stepsThatNeverEndKeepNoOtherDutyFromRunning() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        CountDownLatch beats = new CountDownLatch(3);
+        try (DutyRunner runner = DutyRunner.start(2)) {
+            for (int i = 0; i < 5; i++) {
+                runner.add(duty("hangs", () -> {
+                    end.await();
+                    return Step.restFor(1, Duration.ofDays(1));
+                }));
+                if (i == 3) {
+                    runner.add(duty("beats", () -> {
+                        beats.countDown();
+                        return Step.restFor(1, Duration.ofMillis(10));
+                    }));
+                }
+            }
+            assertThat(beats.await(30, TimeUnit.SECONDS)).isTrue();
+            end.countDown();
+        }
+    }
+
+    @Test
     void sleepingThreadIsWokenEarly() throws Exception {
         CountDownLatch second = new CountDownLatch(2);
         try (DutyRunner runner = DutyRunner.start(1)) {
