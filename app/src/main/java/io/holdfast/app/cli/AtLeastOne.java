@@ -13,7 +13,7 @@ public final class AtLeastOne implements ITypeConverter<Integer> {
             if (number >= 1) {
                 return number;
             }
-        } catch (NumberFormatException e) {
+        } catch (NumberFormatException _) {
             // refused below, in the same words
         }
         throw new TypeConversionException("'" + text + "' is not a whole number from 1 to " + Integer.MAX_VALUE);

@@ -107,7 +107,7 @@ public final class CatalogueOption {
     private HikariDataSource connect(HikariConfig config) {
         try {
             DriverManager.getDriver(where);
-        } catch (SQLException e) {
+        } catch (SQLException _) {
             throw HoldfastException.misuse(
                     "no JDBC driver understands " + withoutSecrets(where),
                     "write jdbc:postgresql://HOST/DATABASE or jdbc:h2:FILE, or put the driver on the class path");

@@ -10,6 +10,8 @@ import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.PieceId;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 
@@ -59,6 +61,15 @@ public final class PieceWhy {
         };
     }
 
+    /** What becomes of a piece that no catalogue knows, and that is spared as young until then. */
+    public static String next(Instant sparedUntil) {
+        String chance = " by the next cycle unless it passes that filter by chance";
+        return sparedUntil.isAfter(Instant.now())
+                ? "spared as young until " + sparedUntil.truncatedTo(ChronoUnit.SECONDS) + ", then trashed" + chance
+                : "no longer young since " + sparedUntil.truncatedTo(ChronoUnit.SECONDS) + ", so it is trashed"
+                        + chance;
+    }
+
     private static String detail(PieceFate fate, Optional<Boolean> known) {
         boolean live = fate.facts().filter(PieceStore.Facts::isLive).isPresent();
         if (fate.isRestored()) {
@@ -87,8 +98,7 @@ public final class PieceWhy {
                         + " bytes; a read or 'holdfast sweep restore' brings it back");
             }
             if (facts.isLive() && !known.orElse(true)) {
-                answer.line("no catalogue knows it; spared as young until " + node.sparedUntil(facts.age())
-                        + ", then trashed by the next cycle unless it passes that cycle's filter by chance");
+                answer.line("no catalogue knows it; " + next(node.sparedUntil(facts.age())));
             }
         });
         if (known.isPresent()) {

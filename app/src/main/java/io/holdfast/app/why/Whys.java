@@ -7,6 +7,7 @@ import io.holdfast.Reclaimed;
 import io.holdfast.Setting;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
+import io.holdfast.app.sweep.PieceWhy;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.aggregate.AggregateView;
@@ -23,6 +24,7 @@ import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.PieceId;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -182,7 +184,8 @@ public final class Whys {
 
     private Why livePiece(ThingId thing, StorageNode node, PieceId id, PieceFate fate, PieceStore.Facts facts)
             throws Exception {
-        String detail = "on node " + node.id() + " since " + facts.age() + ", " + facts.bytes() + " bytes, owner "
+        String detail = "on node " + node.id() + " since " + facts.age().truncatedTo(ChronoUnit.SECONDS) + ", "
+                + facts.bytes() + " bytes, owner "
                 + fate.owner().map(Object::toString).orElse("?")
                 + (fate.isRestored() ? "; it was trashed once and is back" : "");
         if (catalogue == null) {
@@ -191,9 +194,7 @@ public final class Whys {
         List<Why.Holder> chain = holders(catalogue, node.id(), id);
         return chain.isEmpty()
                 ? new Why.Doomed(
-                        thing,
-                        "the catalogue does not know it; spared as young until " + node.sparedUntil(facts.age())
-                                + ", then trashed by the next cycle unless it passes that filter by chance")
+                        thing, "the catalogue does not know it; " + PieceWhy.next(node.sparedUntil(facts.age())))
                 : new Why.Alive(thing, detail, chain);
     }
 
