@@ -7,7 +7,8 @@ import java.nio.ByteOrder;
 /**
  * What the bytes of a value add up to. Each word of eight bytes is mixed with a number of its place, and the products of
  * the halves are added: the inner loop of XXH3 and of UMAC's NH, which tell two different values of a length apart but
- * for one time in 2^32. The sums of blocks are mixed in their order.
+ * for one time in 2^32. The word is added too, since a product does not change where its other half is zero: so a single
+ * bit that flips is always seen. The sums of blocks are mixed in their order.
  *
  * <p>A sum can be made in any order, so the compiler makes vector instructions of the loop. It is against damage, not
  * against malice.
@@ -37,6 +38,11 @@ final class Checksum {
         return places;
     }
 
+    /** What the word at this index of a block is mixed with. */
+    static long place(int index) {
+        return PLACES[index];
+    }
+
     /** The checksum of what came before, or {@link #NOTHING}, and of these bytes after it. */
     static long of(long before, byte[] bytes, int length) {
         long state = before;
@@ -54,7 +60,7 @@ final class Checksum {
         long sum = 0;
         for (int i = 0; i < words; i++) {
             long word = (long) LONGS.get(bytes, from + (i << 3)) ^ PLACES[i];
-            sum += (word & LOW) * (word >>> 32);
+            sum += (word & LOW) * (word >>> 32) + word;
         }
         return sum;
     }

@@ -2,10 +2,13 @@ package io.holdfast.slab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,6 +32,23 @@ class ChecksumTest {
             for (int bit = 0; bit < length * 8; bit++) {
                 bytes[bit / 8] ^= (byte) (1 << bit % 8);
                 assertThat(of(bytes)).as("bit %d of %d bytes", bit, length).isNotEqualTo(whole);
+                bytes[bit / 8] ^= (byte) (1 << bit % 8);
+            }
+        }
+    }
+
+    /** Half of a word is what makes a factor zero: then the product says nothing of the other half. */
+    @Test
+    void bitThatFlipsBesideAFactorOfZeroIsSeen() {
+        byte[] zeroLow = new byte[8];
+        ByteBuffer.wrap(zeroLow).order(ByteOrder.LITTLE_ENDIAN).putInt(0, (int) Checksum.place(0));
+        byte[] zeroHigh = new byte[8];
+        ByteBuffer.wrap(zeroHigh).order(ByteOrder.LITTLE_ENDIAN).putInt(4, (int) (Checksum.place(0) >>> 32));
+        for (byte[] bytes : new byte[][] {zeroLow, zeroHigh}) {
+            long whole = of(bytes);
+            for (int bit = 0; bit < 64; bit++) {
+                bytes[bit / 8] ^= (byte) (1 << bit % 8);
+                assertThat(of(bytes)).as("bit %d", bit).isNotEqualTo(whole);
                 bytes[bit / 8] ^= (byte) (1 << bit % 8);
             }
         }
