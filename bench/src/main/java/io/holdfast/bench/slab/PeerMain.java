@@ -6,8 +6,6 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -30,13 +28,14 @@ import org.HdrHistogram.Histogram;
  */
 final class PeerMain {
 
-    private static final int THREADS_MOST = 2;
-
     private final CachePeer peer;
     private final Workload workload;
     private final boolean byRank;
-    /** The same threads all the time: a new one would be given a heap of its own by the C library, and pay for it. */
-    private final ExecutorService threads = Executors.newFixedThreadPool(THREADS_MOST);
+    /**
+     * The second thread; the first is the one that fills. They are the same all the time: the C library gives each thread a
+     * heap of its own, and a peer that allocates from it pays for values that another thread allocated.
+     */
+    private final ExecutorService second = Executors.newSingleThreadExecutor();
 
     private final byte[][] values = Workload.values();
     /** What was read goes here, so that reading it cannot be optimised away. */
@@ -112,30 +111,29 @@ final class PeerMain {
 
     private double rate(String[] words, boolean get) throws Exception {
         int threads = Integer.parseInt(words[1]);
+        if (threads < 1 || threads > 2) {
+            throw new IllegalArgumentException(threads + " threads");
+        }
         int operations = Integer.parseInt(words[2]);
         int[][] streams = new int[threads][];
         for (int i = 0; i < threads; i++) {
             streams[i] = get || !peer.evicts() ? present(operations) : workload.stream(operations);
         }
         CyclicBarrier together = new CyclicBarrier(threads);
-        List<Future<Double>> rates = new ArrayList<>();
-        for (int[] stream : streams) {
-            rates.add(this.threads.submit(() -> {
-                together.await();
-                long begin = Meter.threadCpuNanos();
-                if (get) {
-                    getAll(stream);
-                } else {
-                    putAll(stream);
-                }
-                return operations * 1e3 / (Meter.threadCpuNanos() - begin);
-            }));
+        Future<Double> other = threads == 1 ? null : second.submit(() -> rate(streams[1], get, together));
+        double rate = rate(streams[0], get, together);
+        return other == null ? rate : rate + other.get();
+    }
+
+    private double rate(int[] stream, boolean get, CyclicBarrier together) throws Exception {
+        together.await();
+        long begin = Meter.threadCpuNanos();
+        if (get) {
+            getAll(stream);
+        } else {
+            putAll(stream);
         }
-        double sum = 0;
-        for (Future<Double> rate : rates) {
-            sum += rate.get();
-        }
-        return sum;
+        return stream.length * 1e3 / (Meter.threadCpuNanos() - begin);
     }
 
     private void getAll(int[] stream) {
