@@ -37,6 +37,7 @@ class LostLeaseIT {
         fixture.graph.scripts().renew(List.of(snapshot.lease().id())); // so that the server has the script
         redis.del(GraphFixture.key("leases"), GraphFixture.key("lease-info"));
         await().until(() -> snapshot.lease().untilRenewal().isNegative());
+        await().until(() -> fixture.duties.untilNext().orElseThrow().isZero());
     }
 
     @AfterEach
@@ -69,7 +70,10 @@ class LostLeaseIT {
         snapshot.close();
         proxy.pass();
         await().until(() -> !keeper.isAlive());
-        assertThat(redis.hvals("hf:{graph:docs:0}:lease-info"))
-                .allSatisfy(lease -> assertThat(lease).matches("\\d+;r;.*"));
+        // Released, or lapsed where that was not answered; a lease that is still renewed would stay.
+        await().until(() -> {
+            fixture.duties.runDue();
+            return redis.hvals("hf:{graph:docs:0}:lease-info").stream().noneMatch(lease -> lease.contains(";a;"));
+        });
     }
 }

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.Jedis;
 
-/** A large value takes many calls, any of which may not be answered: then the writer puts it once more. */
-class LargeValueRepeatsIT {
+/** A large value takes many calls, any of which may not be answered: then it is put once more; and so with a batch. */
+class UnansweredPutsIT {
 
     @RegisterExtension
     static final SharedRedis server = SharedRedis.plain();
@@ -105,6 +105,19 @@ class LargeValueRepeatsIT {
         assertThat(graph.find(next)).contains(bytes("next"));
         writer.put(large);
         assertNothingIsLeftAfterDropping("main");
+    }
+
+    /** Were the next value put into the batch first, the whole would pass for a repeat and that value be lost. */
+    @Test
+    void batchThatWasNotAnsweredIsSentAsItWasBeforeAnythingIsAddedToIt() {
+        ValueId first = writer.put(bytes("first"));
+        proxy.dropReply("EXEC", 1);
+        assertThat(catchThrowableOfType(HoldfastException.class, writer::flush))
+                .extracting(HoldfastException::category)
+                .isEqualTo(Category.RETRY);
+        ValueId second = writer.put(bytes("second"));
+        writer.flush();
+        assertThat(graph.findAll(List.of(first, second))).hasSize(2);
     }
 
     private void putWithoutAnAnswerTo(int call, List<ValueId> children) {
