@@ -2,13 +2,22 @@ package io.holdfast.app.cli;
 
 import java.util.Locale;
 
-/** How many columns of a terminal a text takes, as far as names need it: none for marks that combine, two for wide letters. */
+/** How many columns of a terminal a text takes: none for marks that combine, two for wide letters. */
 final class TextWidth {
 
     /** East Asian scripts, full-width forms and pictographs: the blocks of Unicode's East_Asian_Width W and F. */
     private static final int[][] WIDE = {
-        {0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},
-        {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF},
+        {0x1100, 0x115F},
+        {0x2E80, 0x303E},
+        {0x3041, 0xA4CF},
+        {0xAC00, 0xD7A3},
+        {0xF900, 0xFAFF},
+        {0xFE30, 0xFE6F},
+        {0xFF00, 0xFF60},
+        {0xFFE0, 0xFFE6},
+        {0x1F300, 0x1F64F},
+        {0x1F680, 0x1F6FF},
+        {0x1F900, 0x1FAFF},
         {0x20000, 0x3FFFD},
     };
 
