@@ -94,7 +94,7 @@ public final class Cli {
         ExitCode code;
         try {
             code = dispatch(args);
-        } catch (ClosedOutput enough) {
+        } catch (ClosedOutput _) {
             code = ExitCode.OK;
         } catch (Throwable failure) {
             code = report(failure);

@@ -8,9 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rows under named columns. For people: aligned, numbers to the right, no trailing blanks, and what would move the cursor
- * or colour the terminal is written out. For programs: one object per
- * row, its fields named as the columns are.
+ * Rows under named columns. For people: aligned, numbers to the right, no trailing blanks, and what would move the
+ * cursor or colour the terminal is written out. For programs: one object per row, its fields named as the columns are.
  */
 public final class Table {
 

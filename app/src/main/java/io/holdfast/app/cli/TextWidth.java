@@ -1,7 +1,25 @@
 package io.holdfast.app.cli;
 
-/** How many columns of a terminal a text takes, as far as names need it: none for marks that combine, two for wide letters. */
+import java.util.Locale;
+
+/** How many columns of a terminal a text takes: none for marks that combine, two for wide letters. */
 final class TextWidth {
+
+    /** East Asian scripts, full-width forms and pictographs: the blocks of Unicode's East_Asian_Width W and F. */
+    private static final int[][] WIDE = {
+        {0x1100, 0x115F},
+        {0x2E80, 0x303E},
+        {0x3041, 0xA4CF},
+        {0xAC00, 0xD7A3},
+        {0xF900, 0xFAFF},
+        {0xFE30, 0xFE6F},
+        {0xFF00, 0xFF60},
+        {0xFFE0, 0xFFE6},
+        {0x1F300, 0x1F64F},
+        {0x1F680, 0x1F6FF},
+        {0x1F900, 0x1FAFF},
+        {0x20000, 0x3FFFD},
+    };
 
     private TextWidth() {}
 
@@ -16,19 +34,13 @@ final class TextWidth {
         };
     }
 
-    /** East Asian scripts, full-width forms and pictographs; the blocks of Unicode's East_Asian_Width W and F. */
     private static boolean isWide(int letter) {
-        return letter >= 0x1100 && letter <= 0x115F
-                || letter >= 0x2E80 && letter <= 0xA4CF && letter != 0x303F
-                || letter >= 0xAC00 && letter <= 0xD7A3
-                || letter >= 0xF900 && letter <= 0xFAFF
-                || letter >= 0xFE30 && letter <= 0xFE6F
-                || letter >= 0xFF00 && letter <= 0xFF60
-                || letter >= 0xFFE0 && letter <= 0xFFE6
-                || letter >= 0x1F300 && letter <= 0x1F64F
-                || letter >= 0x1F680 && letter <= 0x1F6FF
-                || letter >= 0x1F900 && letter <= 0x1FAFF
-                || letter >= 0x20000 && letter <= 0x3FFFD;
+        for (int[] block : WIDE) {
+            if (letter >= block[0] && letter <= block[1]) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Control characters written out, so that a name can neither break a line nor colour a terminal. */
@@ -44,7 +56,7 @@ final class TextWidth {
                 case '\t' -> visible.append("\\t");
                 default -> {
                     if (Character.isISOControl(letter)) {
-                        visible.append(String.format("\\u%04x", letter));
+                        visible.append(String.format(Locale.ROOT, "\\u%04x", letter));
                     } else {
                         visible.appendCodePoint(letter);
                     }
