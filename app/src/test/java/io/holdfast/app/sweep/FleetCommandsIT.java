@@ -43,7 +43,7 @@ class FleetCommandsIT {
         assertThat(trashed).isPositive();
 
         ok("sweep", "status", "--fleet", fleet.at("fleet"), "--owner", "photos");
-        assertThat(lineOf("n1")).contains("2", "done", "READY");
+        assertThat(lineOf("n1")).contains("2", "done", "ready");
         assertThat(fleet.run("sweep", "status", "--fleet", fleet.at("fleet"))).isEqualTo(ExitCode.USAGE);
 
         List<Object> restore =

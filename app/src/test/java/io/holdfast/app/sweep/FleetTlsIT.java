@@ -49,7 +49,7 @@ class FleetTlsIT {
 
         Object[] ofNodes = {"sweep", "status", "--fleet", fleet.at("fleet"), "--owner", "photos"};
         assertThat(fleet.run(as("operator", ofNodes))).as(fleet.out()).isEqualTo(ExitCode.OK);
-        assertThat(fleet.out()).contains("FIRST_CYCLE");
+        assertThat(fleet.out()).contains("first-cycle");
         refused(ofNodes, "node");
         assertThat(fleet.run(ofNodes)).as("without a certificate").isEqualTo(ExitCode.FINDING);
 
