@@ -7,7 +7,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Pipeline;
@@ -35,8 +38,15 @@ final class ClusterRoutes {
         this.cluster = cluster;
     }
 
+    /** Sends to all servers at the same time, each by a thread of its own, and waits for all: {@code send} gets the places of calls. */
+    void forEachServer(List<Call> calls, Consumer<List<Integer>> send) {
+        try (ExecutorService each = Executors.newVirtualThreadPerTaskExecutor()) {
+            byServer(calls).forEach(places -> each.execute(() -> send.accept(places)));
+        }
+    }
+
     /** The places of calls that go together, all of them once. */
-    Collection<List<Integer>> byServer(List<Call> calls) {
+    private Collection<List<Integer>> byServer(List<Call> calls) {
         Map<Object, List<Integer>> groups = new LinkedHashMap<>();
         for (int i = 0; i < calls.size(); i++) {
             Integer slot = slot(calls.get(i));

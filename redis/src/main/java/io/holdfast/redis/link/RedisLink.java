@@ -7,13 +7,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -415,19 +412,12 @@ public final class RedisLink implements AutoCloseable {
     private List<Outcome> pipelines(ClusterRoutes cluster, List<Call> calls) {
         Outcome[] outcomes = new Outcome[calls.size()];
         Arrays.fill(outcomes, new Outcome(null, new HoldfastException(Category.RETRY, "a batch was not sent")));
-        Collection<List<Integer>> servers = cluster.byServer(calls);
-        try (ExecutorService each = Executors.newVirtualThreadPerTaskExecutor()) {
-            for (List<Integer> places : servers) {
-                Runnable task = () -> {
-                    List<Outcome> some =
-                            pipeline(places.stream().map(calls::get).toList());
-                    for (int i = 0; i < places.size(); i++) {
-                        outcomes[places.get(i)] = some.get(i);
-                    }
-                };
-                each.execute(task);
+        cluster.forEachServer(calls, places -> {
+            List<Outcome> some = pipeline(places.stream().map(calls::get).toList());
+            for (int i = 0; i < places.size(); i++) {
+                outcomes[places.get(i)] = some.get(i);
             }
-        }
+        });
         return new ArrayList<>(Arrays.asList(outcomes));
     }
 
