@@ -303,7 +303,7 @@ final class Flushers<T> implements Duty {
         figures.failed.add(claims.size());
         Duration pause = doubled(rules.retryPause(), passingFailures.incrementAndGet(), LONGEST_CLAIM_PAUSE);
         pausedUntilNanos = client.time().nanoTime() + pause.toNanos();
-        LOG.log(Level.DEBUG, () -> "the sink of " + set() + " is down, again in " + pause + ": " + why);
+        LOG.log(Level.DEBUG, () -> "claims of " + set() + " are put off, again in " + pause + ": " + why);
         tellStore(claims, claim -> holds.later(claim, pause.toMillis()));
     }
 

@@ -17,9 +17,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. There is
- * more to do: again after as long as the last step took, so that the server has half of its time for others. Nothing to do: sleep until the next lease lapses, but not longer than 5 s, since other
- * clients may have taken leases that this one does not know of, and not shorter than a second, so that an idle client
- * costs the server no more than a call a second. What this client does itself wakes the duty earlier.
+ * more to do: again after as long as the last step took, so that the server has half of its time for others. Nothing to
+ * do: sleep until the next lease lapses, but not longer than 5 s, since other clients may have taken leases that this one
+ * does not know of, and not shorter than a second, so that an idle client costs the server no more than a call a second.
+ * What this client gives up itself wakes the duty within 10 ms, so that what comes close together is done together.
  */
 final class CascadeDuty implements Duty {
 
