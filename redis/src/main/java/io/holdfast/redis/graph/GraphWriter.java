@@ -186,10 +186,9 @@ public final class GraphWriter implements AutoCloseable {
 
     /** The batch and the change in one round trip; or, answering null, the batch alone where it may take several. */
     private @Nullable RootAnswer sendBatchAndName(ValueId id, RootChange change) {
-        PutRequest request = PutRequest.of(batch, Set.of(), mine);
-        if (unanswered != null
-                || graph.width() != ValueId.TIME_ORDERED
-                || !request.tops().contains(id)) {
+        boolean mayTakeSeveral = unanswered != null || graph.width() != ValueId.TIME_ORDERED;
+        PutRequest request = mayTakeSeveral ? null : PutRequest.of(batch, Set.of(), mine);
+        if (request == null || !request.tops().contains(id)) {
             sendBatch();
             return null;
         }
