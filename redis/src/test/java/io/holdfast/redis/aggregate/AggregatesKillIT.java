@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -162,6 +163,11 @@ class AggregatesKillIT {
                 if (second == 4) {
                     stopDatabase();
                 }
+                for (ChildJvm child : children) {
+                    assertThat(child.isAlive())
+                            .as("nobody killed it: %s", child.errors())
+                            .isTrue();
+                }
                 assertThat(System.nanoTime() - begin)
                         .as("read within five minutes: %s of %s", read(), size.updates())
                         .isLessThan(Duration.ofMinutes(5).toNanos());
@@ -252,12 +258,14 @@ class AggregatesKillIT {
             long pauseNanos = 1_000_000_000L / Integer.parseInt(arguments[6]);
             var bus = java.net.URI.create(arguments[1]);
             try (Jedis acknowledgements = new Jedis(bus.getHost(), bus.getPort());
-                    Holdfast holdfast = Holdfast.builder()
+                    Holdfast holdfast = whenRedisAnswers(() -> Holdfast.builder()
                             .uri(arguments[0])
                             .instance("i" + index)
                             .set(LinkSettings.TIMEOUT, Duration.ofMillis(500))
-                            .open()) {
-                Aggregates<Visit> visits = start(holdfast, Integer.parseInt(arguments[2]));
+                            .open())) {
+                DataSource database = database(Integer.parseInt(arguments[2]));
+                Aggregates<Visit> visits =
+                        whenRedisAnswers(() -> aggregates(holdfast, database).start());
                 long[] next = new long[PARTITIONS];
                 for (int partition = index; partition < PARTITIONS; partition += INSTANCES) {
                     String known = acknowledgements.hget("acknowledged", "p" + partition);
@@ -283,32 +291,24 @@ class AggregatesKillIT {
             }
         }
 
-        private static Aggregates<Visit> start(Holdfast holdfast, int port) {
+        /** Redis may stand still at any moment of this life, also at its beginning. */
+        private static <V> V whenRedisAnswers(Supplier<V> act) {
             while (true) {
                 try {
-                    return aggregates(holdfast, database(port)).start();
-                } catch (HoldfastException e) {
-                    if (!e.isRetryable()) {
-                        throw e;
-                    } // Redis stands still
-                }
-            }
-        }
-
-        private static void add(Aggregates<Visit> visits, int partition, long offset, int keys) {
-            while (true) {
-                try {
-                    visits.add(
-                            keyOf(partition, offset, keys),
-                            Visit.of(amountOf(partition, offset)),
-                            Position.at("p" + partition, offset));
-                    return;
+                    return act.get();
                 } catch (HoldfastException e) {
                     if (!e.isRetryable()) {
                         throw e;
                     }
                 }
             }
+        }
+
+        private static void add(Aggregates<Visit> visits, int partition, long offset, int keys) {
+            var unused = whenRedisAnswers(() -> visits.add(
+                    keyOf(partition, offset, keys),
+                    Visit.of(amountOf(partition, offset)),
+                    Position.at("p" + partition, offset)));
         }
     }
 }
