@@ -87,7 +87,9 @@ final class CascadeDuty implements Duty {
             return Step.restFor(0, LONGEST); // the graph was destroyed by somebody
         }
         Duration took = Duration.ofNanos(time.nanoTime() - begin);
-        tell(stepped);
+        if (stepped.freed() > 0) {
+            tell(stepped.packed(), ReclaimReason.valueOf(stepped.reason()), stepped.cause());
+        }
         if (stepped.hasMore()) {
             return Step.restFor(stepped.freed(), took.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : took);
         }
@@ -96,19 +98,13 @@ final class CascadeDuty implements Duty {
         return Step.restFor(stepped.freed(), next.compareTo(SHORTEST) < 0 ? SHORTEST : next);
     }
 
-    private void tell(Stepped stepped) {
-        if (stepped.freed() > 0 && !notices.isEmpty()) {
-            List<String> ids = PutRequest.unpack(stepped.packed(), width).stream()
+    /** Tells the listeners of this process what a call of it has freed. */
+    void tell(byte[] packed, ReclaimReason reason, String cause) {
+        if (packed.length > 0 && !notices.isEmpty()) {
+            List<String> ids = PutRequest.unpack(packed, width).stream()
                     .map(ValueId::toString)
                     .toList();
-            notices.onReclaimed(new Reclaimed(
-                    ThingId.Kind.VALUE,
-                    graph,
-                    ids,
-                    ReclaimReason.valueOf(stepped.reason()),
-                    stepped.cause(),
-                    time.instant(),
-                    self));
+            notices.onReclaimed(new Reclaimed(ThingId.Kind.VALUE, graph, ids, reason, cause, time.instant(), self));
         }
     }
 }

@@ -9,15 +9,14 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
-import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
+import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,10 +48,10 @@ final class GraphScripts {
             "status layout width addressing incarnation now");
     static final Script PUT = script(
             "put.lua",
-            "incoming values meta counts edges leases lease-info held changed",
+            "incoming values meta counts edges leases lease-info held changed roots doomed ledger",
             "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
-                    + " back-tops fresh beside lists…",
-            "status detail");
+                    + " back-tops fresh beside change lists…",
+            "status detail version floor freed");
     static final Script BUILD = script(
             "build.lua",
             "meta values counts edges leases lease-info held changed incoming",
@@ -68,12 +67,12 @@ final class GraphScripts {
             "release.lua",
             "meta values counts edges leases lease-info held doomed ledger changed",
             "lease by space budget capacity",
-            "status");
+            "status cause freed");
     static final Script ROOT = script(
             "root.lua",
             "meta values counts edges roots held doomed ledger changed",
             "name expected floor target operation lease by space capacity",
-            "status version target floor");
+            "status version target floor freed");
     static final Script STEP = script(
             "step.lua",
             "meta values counts edges leases lease-info held doomed ledger changed incoming",
@@ -119,17 +118,18 @@ final class GraphScripts {
     record Answer(String status, byte[] detail) {}
 
     Answer put(GraphLease lease, long sequence, PutRequest request) {
-        return answer(link.call(putting(lease, sequence, request)));
+        return answer(putting(lease, sequence, request, EMPTY));
     }
 
-    private Call putting(GraphLease lease, long sequence, PutRequest request) {
-        List<byte[]> arguments = new ArrayList<>(request.lists().size() + 15);
+    private Reply putting(GraphLease lease, long sequence, PutRequest request, byte[] change) {
+        List<byte[]> arguments = new ArrayList<>(request.lists().size() + 16);
         arguments.add(lease.id());
         arguments.add(ascii(lease.born()));
         arguments.add(number(sequence));
         arguments.addAll(request.head());
+        arguments.add(change);
         arguments.addAll(request.lists());
-        return new Call(PUT, keysOf(PUT), arguments, request.values());
+        return link.call(new Call(PUT, keysOf(PUT), arguments, request.values()));
     }
 
     private Answer answer(Reply reply) {
@@ -137,16 +137,42 @@ final class GraphScripts {
         return new Answer(reply.text(0), reply.bytes(1));
     }
 
-    /** What became of a batch, and of the root that was to name a value of it. */
-    record Named(Supplier<Answer> put, Supplier<RootAnswer> root) {}
+    /**
+     * What became of a batch, and of the root that was to name a value of it.
+     *
+     * @param root null if it was not changed, for whatever reason: {@link #root} will say
+     */
+    record Named(Answer put, @Nullable RootAnswer root) {}
 
-    /** Puts a batch and lets a root name a value of it, in one round trip. */
+    /** Puts a batch and lets a root name a value of it, in one call, which also ends the value that the root named before. */
     Named putAndName(GraphLease lease, long sequence, PutRequest request, RootChange change) {
-        List<Outcome> outcomes =
-                link.callInTurn(List.of(putting(lease, sequence, request), naming(change, lease.id())));
+        Reply reply = putting(lease, sequence, request, packed(change));
+        Answer put = answer(reply);
+        boolean changed =
+                put.status().equals("OK") && reply.size() > 2 && !reply.text(2).isEmpty();
         return new Named(
-                () -> answer(outcomes.getFirst().get()),
-                () -> rootAnswer(outcomes.getLast().get()));
+                put,
+                changed ? new RootAnswer("OK", reply.text(2), change.target(), reply.text(3), reply.bytes(4)) : null);
+    }
+
+    /** The change as version.lua takes it: each part behind its length. */
+    private byte[] packed(RootChange change) {
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        List<byte[]> parts = List.of(
+                change.name().getBytes(UTF_8),
+                ascii(change.expected()),
+                ascii(change.floor()),
+                change.target(),
+                ascii(change.operation()),
+                by,
+                space(),
+                capacity);
+        for (byte[] part : parts) {
+            packed.write(part.length >>> 8);
+            packed.write(part.length);
+            packed.writeBytes(part);
+        }
+        return packed.toByteArray();
     }
 
     /** Writes a chunk of a large value; {@code part} is v for bytes, e for edges, s to seal. */
@@ -195,12 +221,17 @@ final class GraphScripts {
         return call(RENEW, leases).text(2);
     }
 
-    String release(byte[] lease) {
-        return call(RELEASE, lease, by, space(), number(256), capacity).text(0);
+    /** Gives a lease up; answers what was freed at once. */
+    Freed release(byte[] lease) {
+        Reply reply = call(RELEASE, lease, by, space(), number(256), capacity);
+        return reply.size() < 3 ? new Freed("", EMPTY) : new Freed(reply.text(1), reply.bytes(2));
     }
 
-    /** A root as the server has it after a call. */
-    record RootAnswer(String status, String version, byte[] target, String floor) {}
+    /** Values that a call has freed, packed, and why. */
+    record Freed(String cause, byte[] packed) {}
+
+    /** A root as the server has it after a call, and the values that were freed by it at once, packed. */
+    record RootAnswer(String status, String version, byte[] target, String floor, byte[] freed) {}
 
     /**
      * What is to become of a root.
@@ -213,13 +244,8 @@ final class GraphScripts {
 
     /** @param lease of the writer that hands its hold on the target over, if one does */
     RootAnswer root(RootChange change, byte @Nullable [] lease) {
-        return rootAnswer(link.call(naming(change, lease)));
-    }
-
-    private Call naming(RootChange change, byte @Nullable [] lease) {
-        return new Call(
+        Reply reply = call(
                 ROOT,
-                keysOf(ROOT),
                 List.of(
                         change.name().getBytes(UTF_8),
                         ascii(change.expected()),
@@ -230,11 +256,8 @@ final class GraphScripts {
                         by,
                         space(),
                         capacity));
-    }
-
-    private RootAnswer rootAnswer(Reply reply) {
-        checked(reply);
-        return new RootAnswer(reply.text(0), reply.text(1), reply.bytes(2), reply.text(3));
+        byte[] freed = reply.size() < 5 ? EMPTY : reply.bytes(4);
+        return new RootAnswer(reply.text(0), reply.text(1), reply.bytes(2), reply.text(3), freed);
     }
 
     /**

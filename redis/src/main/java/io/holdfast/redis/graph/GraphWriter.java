@@ -73,6 +73,9 @@ public final class GraphWriter implements AutoCloseable {
     /** Sent, but not answered: must be sent again as it is before anything else. */
     private @Nullable PutRequest unanswered;
 
+    /** What a root was to name with that call: the lease may hold it or not. */
+    private @Nullable ValueId named;
+
     private @Nullable HoldfastException ended;
     private boolean closed;
 
@@ -193,10 +196,10 @@ public final class GraphWriter implements AutoCloseable {
             return null;
         }
         unanswered = request;
-        Named named = graph.scripts().putAndName(lease, sequence + 1, request, change);
-        take(named.put().get(), request, new HashSet<>());
-        mine.remove(id);
-        return named.root().get();
+        named = id;
+        Named answer = graph.scripts().putAndName(lease, sequence + 1, request, change);
+        take(answer.put(), request, new HashSet<>());
+        return answer.root() != null ? answer.root() : graph.scripts().root(change, lease.id());
     }
 
     private void sendBatch() {
@@ -221,6 +224,11 @@ public final class GraphWriter implements AutoCloseable {
                 sequence++;
                 mine.addAll(request.tops());
                 request.handed().forEach(mine::remove);
+                if (named != null) {
+                    // At worst the lease holds it a while longer than it need.
+                    mine.remove(named);
+                    named = null;
+                }
                 batch.clear();
                 batchEntries = 0;
                 batchBytes = 0;

@@ -2,6 +2,7 @@ package io.holdfast.redis.graph;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.graph.GraphScripts.Freed;
 import io.holdfast.redis.graph.GraphScripts.RootAnswer;
 import io.holdfast.redis.graph.GraphScripts.RootChange;
 import java.nio.charset.StandardCharsets;
@@ -123,6 +124,7 @@ public final class Root {
                     .root(new RootChange(name, seen.version(), seen.floor(), NOTHING, newOperation()), null);
             switch (answer.status()) {
                 case "OK" -> {
+                    graph.tell(new Freed("root " + name + " dropped", answer.freed()));
                     graph.wake();
                     return true;
                 }
@@ -142,6 +144,7 @@ public final class Root {
                 graph.name(target, new RootChange(name, seen.version(), seen.floor(), target.raw(), operation));
         if (answer.status().equals("OK")) {
             last = seen(answer);
+            graph.tell(new Freed("root " + name + " moved on", answer.freed()));
             graph.wake();
         }
         return answer;

@@ -2,8 +2,10 @@ package io.holdfast.redis.graph;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.ReclaimReason;
 import io.holdfast.ThingId;
 import io.holdfast.Why;
+import io.holdfast.redis.graph.GraphScripts.Freed;
 import io.holdfast.redis.graph.GraphScripts.Opened;
 import io.holdfast.redis.graph.GraphScripts.RootAnswer;
 import io.holdfast.redis.graph.GraphScripts.RootChange;
@@ -364,11 +366,16 @@ public final class ValueGraph implements AutoCloseable {
     /** Releases a lease; if that fails, it lapses. */
     void releaseQuietly(GraphLease lease) {
         try {
-            scripts.release(lease.id());
+            tell(scripts.release(lease.id()));
             wake();
         } catch (HoldfastException e) {
             LOG.log(Level.DEBUG, "a lease of graph {0} could not be released and will lapse: {1}", name(), e);
         }
+    }
+
+    /** Tells the listeners of this process what a call of it has freed at once. */
+    void tell(Freed freed) {
+        cascade.tell(freed.packed(), ReclaimReason.RELEASED, freed.cause());
     }
 
     void forget(GraphWriter writer) {

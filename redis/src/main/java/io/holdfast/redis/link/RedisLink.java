@@ -366,29 +366,6 @@ public final class RedisLink implements AutoCloseable {
         return outcomes;
     }
 
-    /**
-     * Sends calls that follow from one another, to one server and in one go where a connection can be had for that; each
-     * must bear being sent again. A call after one that failed may have been done all the same.
-     *
-     * @return for each call, in order, its reply or the exception that it would have thrown
-     */
-    public List<Outcome> callInTurn(List<Call> calls) {
-        if (client instanceof RedisClusterClient) {
-            return calls.stream().map(call -> Outcome.of(() -> callAlone(call))).toList();
-        }
-        List<Outcome> outcomes = pipeline(calls);
-        boolean again = false;
-        for (int i = 0; i < outcomes.size(); i++) {
-            Call call = calls.get(i);
-            HoldfastException failure = outcomes.get(i).failure();
-            again |= failure != null && failure.getCause() instanceof JedisNoScriptException;
-            if (again) {
-                outcomes.set(i, Outcome.of(() -> callAlone(call)));
-            }
-        }
-        return outcomes;
-    }
-
     /** A reply, or why there is none; exactly one of them. */
     public record Outcome(@Nullable Reply reply, @Nullable HoldfastException failure) {
 

@@ -10,16 +10,17 @@
 --            they get in back-counts; the writer holds those in back-tops
 --   fresh    in a content-addressed graph: the new values, packed
 --   beside   whether there are new values
+--   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
 -- The bytes of the new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
 -- for the moment, before it writes anything else; the second run, which has the first two keys alone, finds the mark and
 -- gives the name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that
 -- nobody reads: the second run, or the next put, throws it away. No renaming ever takes the place of a key that is there.
--- KEYS  incoming values meta counts edges leases lease-info held changed
+-- KEYS  incoming values meta counts edges leases lease-info held changed roots doomed ledger
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
--- ARGV  beside lists…
--- REPLY status detail
-local incoming, values, meta, counts, edges, leases, info, held, changed = unpack(KEYS)
+-- ARGV  beside change lists…
+-- REPLY status detail version floor freed
+local incoming, values, meta, counts, edges, leases, info, held, changed, roots, doomed, ledger = unpack(KEYS)
 if #ARGV == 0 then
   if redis.call('HDEL', incoming, '') == 0 then
     redis.call('UNLINK', incoming)
@@ -57,9 +58,25 @@ end
 
 -- First everything is checked. Children outside the batch must be held by somebody.
 local set = {}
-local adopted = ids_of(ARGV[7])
+local outside = ids_of(ARGV[7])
+local adopted, times = outside, numbers_of(ARGV[8])
+local change, ending, lists, given_up
+if ARGV[16] ~= '' then
+--@include version.lua
+  change = read_change(ARGV[16])
+  if change and change.old ~= '' then
+    local more = {}
+    for i, id in ipairs(outside) do more[id] = times[i] or 1 end
+    ending, lists, given_up = succeed(change.old, more)
+    adopted, times = {}, {}
+    for id, number in pairs(more) do
+      adopted[#adopted + 1] = id
+      times[#times + 1] = number
+    end
+  end
+end
 if #adopted > 0 then
-  local raised, letter, id = raise(adopted, numbers_of(ARGV[8]))
+  local raised, letter, id = raise(adopted, times)
   if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', id} end
   set = raised
 end
@@ -120,6 +137,7 @@ local function lend_name()
 end
 local refused = ARGV[15] == '1' and lend_name()
 if refused then return refused end
+if ARGV[15] == '1' then values = incoming end -- until the second run
 
 -- Now everything is written.
 local n = #set
@@ -134,20 +152,26 @@ if noting then
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   -- Every new value is a top, or somebody of the batch lists it.
   for _, id in ipairs(ids_of(ARGV[10])) do touched[#touched + 1] = id end
-  for i = 17, #ARGV, 2 do
+  for i = 18, #ARGV, 2 do
     for _, id in ipairs(ids_of(ARGV[i])) do touched[#touched + 1] = id end
   end
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
 end
-if #ARGV > 15 then
-  redis.call('HSET', edges, unpack(ARGV, 16))
+if #ARGV > 16 then
+  redis.call('HSET', edges, unpack(ARGV, 17))
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
 if #set > 0 then redis.call('HSET', counts, unpack(set)) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
+if change then
+  -- What the root names is held by the root instead of the writer.
+  for i, member in ipairs(tops) do
+    if member == lease .. change.target then table.remove(tops, i) break end
+  end
+end
 if #tops > 0 then
   local add = {}
   for i, member in ipairs(tops) do
@@ -161,4 +185,14 @@ if sequence % 16 == 1 then
   widen(counts)
 end
 did(lease, writer, ARGV[3])
-return {'OK', ''}
+if not change then return {'OK', '', '', '', ''} end
+redis.call('HSET', roots, change.name, change.version .. ';' .. change.operation .. ';' .. change.target)
+if change.old == '' then return {'OK', '', change.version, change.dropped, ''} end
+--@include settle.lua
+for i, id in ipairs(ending) do
+  gone[i], gone_edges[i] = id, id
+  cut = cut + #lists[i] / width
+end
+local freed_ids =
+  finish(release(given_up), 'Rroot ' .. change.name .. ' moved on', change.by, change.space, change.capacity)
+return {'OK', '', change.version, change.dropped, freed_ids}

@@ -2,7 +2,7 @@
 -- Gives a lease up on purpose: for good, at once for what fits the budget, the rest by later steps.
 -- KEYS  meta values counts edges leases lease-info held doomed ledger changed
 -- ARGV  lease by space budget capacity
--- REPLY status
+-- REPLY status cause freed
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
@@ -15,7 +15,7 @@ if it.state ~= 'a' then return {'OK'} end
 note({lease})
 it.state = 'r'
 write_lease(lease, it)
-local cause = 'Rreleased by ' .. it.holder
+local cause, freed_ids = 'Rreleased by ' .. it.holder, ''
 local members =
   redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, budget)
 if #members == budget then
@@ -24,8 +24,8 @@ elseif #members > 0 then
   local ids = {}
   for i, member in ipairs(members) do ids[i] = string.sub(member, #lease + 1) end
   redis.call('ZREM', held, unpack(members))
-  finish(release(table.concat(ids)), cause, by, space, capacity)
+  freed_ids = finish(release(table.concat(ids)), cause, by, space, capacity)
 end
 redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'LEASE', 's', space, 'r', 'RELEASED',
   'e', 'closed by its holder', 'b', by, 'i', #it.holder .. ':' .. it.holder)
-return {'OK'}
+return {'OK', string.sub(cause, 2), freed_ids}

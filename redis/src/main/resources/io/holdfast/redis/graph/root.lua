@@ -4,7 +4,7 @@
 -- since (floor), so that a late repeat can never bring a dropped root back.
 -- KEYS  meta values counts edges roots held doomed ledger changed
 -- ARGV  name expected floor target operation lease by space capacity
--- REPLY status version target floor
+-- REPLY status version target floor freed
 local meta, values, counts, edges, roots, held, doomed, ledger, changed = unpack(KEYS)
 --@include shard.lua
 --@include settle.lua
@@ -23,10 +23,10 @@ if target == '' then
   if not root then return {'NOROOT', '0', '', dropped} end
   redis.call('HDEL', roots, name)
   redis.call('HSET', meta, 'dropped', next_version)
-  finish(release(old), 'Rroot ' .. name .. ' dropped', by, space, capacity)
+  local freed_ids = finish(release(old), 'Rroot ' .. name .. ' dropped', by, space, capacity)
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'RELEASED',
     'e', 'dropped at version ' .. version, 'b', by, 'i', #name .. ':' .. name)
-  return {'OK', '0', '', next_version}
+  return {'OK', '0', '', next_version, freed_ids}
 end
 
 if #target ~= width then return {'WIDTH', version, about[1], dropped} end
@@ -45,5 +45,5 @@ if lease == '' or redis.call('ZREM', held, lease .. target) == 0 then
   widen(counts)
 end
 redis.call('HSET', roots, name, next_version .. ';' .. operation .. ';' .. target)
-if root then finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) end
-return {'OK', next_version, target, dropped}
+local freed_ids = root and finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) or ''
+return {'OK', next_version, target, dropped, freed_ids}

@@ -6,6 +6,7 @@ import io.holdfast.redis.graph.model.Subject.Lost;
 import io.holdfast.redis.graph.model.Subject.Refused;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -79,8 +80,10 @@ public final class ModelRun {
             put(process);
         } else if (choice < 44) {
             setRoot(process);
-        } else if (choice < 48) {
+        } else if (choice < 46) {
             putAndSetRoot(process);
+        } else if (choice < 48) {
+            moveRootOn(process);
         } else if (choice < 53) {
             dropRoot(process);
         } else if (choice < 60) {
@@ -122,6 +125,10 @@ public final class ModelRun {
             List<String> all = new ArrayList<>(values.keySet());
             chosen.add(all.get(random.nextInt(all.size())));
         }
+        return put(process, writer, chosen, alive);
+    }
+
+    private String put(Client process, Lease writer, List<String> chosen, Collection<String> alive) {
         String value = fewContents ? "v" + random.nextInt(12) : "v" + random.nextLong();
         if (random.nextInt(180) == 0) {
             value += LONG;
@@ -189,8 +196,46 @@ public final class ModelRun {
         }
     }
 
-    private void setRoot(Client process, String target) {
+    /** A root moves on to a version of what it names, which shares most of it, as a map does with every change. */
+    private void moveRootOn(Client process) {
+        flushAll();
         String name = ROOTS[random.nextInt(ROOTS.length)];
+        Lease writer = someWriter(process);
+        if (writer == null || roots.get(name) == null) {
+            return;
+        }
+        String target = nextVersion(process, writer, roots.get(name), 0);
+        if (target != null && reachable().contains(target)) {
+            setRoot(process, name, target);
+        }
+    }
+
+    private String nextVersion(Client process, Lease writer, String old, int depth) {
+        List<String> next = new ArrayList<>(children.getOrDefault(old, List.of()));
+        if (!next.isEmpty()) {
+            int at = random.nextInt(next.size());
+            switch (random.nextInt(8)) {
+                case 0 -> next.remove(at);
+                case 1 -> next.add(next.get(at));
+                case 2 -> next.add(old);
+                case 3 -> next.clear();
+                default -> {
+                    String below = depth < 6 ? nextVersion(process, writer, next.get(at), depth + 1) : next.get(at);
+                    if (below == null) {
+                        return null;
+                    }
+                    next.set(at, below);
+                }
+            }
+        }
+        return put(process, writer, next, reachable());
+    }
+
+    private void setRoot(Client process, String target) {
+        setRoot(process, ROOTS[random.nextInt(ROOTS.length)], target);
+    }
+
+    private void setRoot(Client process, String name, String target) {
         String before = roots.get(name);
         Boolean done = attempt(process, () -> {
             process.setRoot(name, target);
