@@ -18,7 +18,9 @@ local width = tonumber(about[1])
 local is_quiet
 local function quiet()
   if is_quiet ~= nil then return is_quiet end
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  local server = redis.call('INFO', 'server')
+  local run_at = string.find(server, 'run_id:', 1, true) + 7 -- a pattern would be tried at every letter
+  local run = string.sub(server, run_at, run_at + 39)
   if run ~= about[2] then
     about[2] = run
     about[3] = digits(now + tonumber(about[4]))

@@ -28,32 +28,35 @@ end
 -- values that lose a hold.
 local function succeed(old, more)
   local ending, lists, given_up = {}, {}, {}
-  local edges_met, level = 0, {old}
-  while #level > 0 do
-    local candidates = {}
-    for _, id in ipairs(level) do
-      local wanted = more[id]
-      if wanted then
-        more[id] = wanted > 1 and wanted - 1 or nil
-      else
-        candidates[#candidates + 1] = id
-      end
+  local edges_met, candidates, n = 0, {}, 0
+
+  local function give_up(id)
+    local wanted = more[id]
+    if wanted then
+      more[id] = wanted > 1 and wanted - 1 or nil
+    else
+      n = n + 1
+      candidates[n] = id
     end
-    level = {}
-    if #candidates > 0 then
-      local states = redis.call('HMGET', counts, unpack(candidates))
-      local children = redis.call('HMGET', edges, unpack(candidates))
-      for i, id in ipairs(candidates) do
-        local list = children[i]
-        local fits = list and #ending < VERSION_VALUES and edges_met + #list / width <= VERSION_EDGES
-        if states[i] == '1' and fits then
-          ending[#ending + 1] = id
-          lists[#lists + 1] = list
-          edges_met = edges_met + #list / width
-          for _, child in ipairs(ids_of(list)) do level[#level + 1] = child end
-        else
-          given_up[#given_up + 1] = id
-        end
+  end
+
+  give_up(old)
+  while n > 0 do
+    local some = candidates
+    local states = redis.call('HMGET', counts, unpack(some))
+    local children = redis.call('HMGET', edges, unpack(some))
+    candidates, n = {}, 0
+    for i, id in ipairs(some) do
+      local list = children[i]
+      local fits = list and #ending < VERSION_VALUES and edges_met + #list / width <= VERSION_EDGES
+      if states[i] == '1' and fits then
+        ending[#ending + 1] = id
+        lists[#lists + 1] = list
+        edges_met = edges_met + #list / width
+        local ids = ids_of(list)
+        for j = 1, #ids do give_up(ids[j]) end
+      else
+        given_up[#given_up + 1] = id
       end
     end
   end
