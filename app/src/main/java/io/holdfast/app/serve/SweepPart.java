@@ -3,6 +3,7 @@ package io.holdfast.app.serve;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
+import io.holdfast.Time;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.sweep.Sweep;
 import io.holdfast.sweep.SweepPlan;
@@ -16,7 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs a cycle when its interval has passed, in turns with other daemons. The nodes are open only while a cycle runs, so that
@@ -94,13 +94,13 @@ final class SweepPart extends Part {
                 nodes.add(node);
                 node.resume(StorageNode.Progress.NONE);
             }
-            AtomicLong renewed = new AtomicLong(System.nanoTime());
+            TurnKeeper keeper = new TurnKeeper(turn::renew, LEASE, Time.system());
             Sweep sweep = Sweep.of(catalogue)
                     .nodes(nodes)
                     .settings(settings)
-                    .progress((phase, what, done, total) -> keep(turn, renewed));
+                    .progress((phase, what, done, total) -> keeper.keep());
             SweepPlan plan = sweep.plan();
-            if (!turn.renew()) {
+            if (!keeper.isOurs()) {
                 throw new HoldfastException(
                         Category.LAPSED,
                         "another daemon has the turn, since this one was cut off for a minute; nothing was trashed",
@@ -122,13 +122,6 @@ final class SweepPart extends Part {
             throw e;
         } finally {
             nodes.forEach(Part::closeQuietly);
-        }
-    }
-
-    private static void keep(SweepTurn turn, AtomicLong renewed) {
-        long before = renewed.get();
-        if (System.nanoTime() - before > LEASE.toNanos() / 3 && renewed.compareAndSet(before, System.nanoTime())) {
-            turn.renew();
         }
     }
 

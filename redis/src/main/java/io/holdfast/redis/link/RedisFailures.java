@@ -76,6 +76,13 @@ final class RedisFailures {
                     "give user and password in the URI: redis://user:password@host",
                     failure);
         }
+        if (reply.contains("max number of clients")) {
+            return new HoldfastException(
+                    Category.RETRY,
+                    doing + ": the server has as many clients as it allows",
+                    "raise maxclients of the server, or lower redis.connections of its clients",
+                    failure);
+        }
         int because = reply.indexOf(BECAUSE); // a transaction that was refused as a whole says why further on
         String reason = because < 0 ? reply : reply.substring(because + BECAUSE.length());
         // The words of Redis 7.0 for a command that a script may not run; later ones say NOPERM.

@@ -133,6 +133,24 @@ class RedisLinkIT {
     }
 
     @Test
+    void serverThatAllowsNoMoreClientsGivesRetryAndSaysSo() {
+        try (Jedis jedis = redis.client();
+                RedisLink link = connect(redis.uri().toString())) {
+            jedis.configSet("maxclients", "1");
+            try {
+                assertThatThrownBy(() -> connect(redis.uri().toString()))
+                        .isInstanceOfSatisfying(HoldfastException.class, e -> {
+                            assertThat(e.category()).isEqualTo(Category.RETRY);
+                            assertThat(e).hasMessageContaining("as many clients as it allows");
+                        });
+            } finally {
+                jedis.configSet("maxclients", "10000");
+            }
+            sample(link);
+        }
+    }
+
+    @Test
     void unreachableServerIsOneClearLine() {
         assertThatThrownBy(() -> connect("redis://127.0.0.1:1")).isInstanceOfSatisfying(HoldfastException.class, e -> {
             assertThat(e.category()).isEqualTo(Category.RETRY);
