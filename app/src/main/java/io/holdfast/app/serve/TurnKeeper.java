@@ -33,7 +33,7 @@ final class TurnKeeper {
             return;
         }
         try {
-            renew.getAsBoolean();
+            var _ = renew.getAsBoolean(); // if it is lost, isOurs() says so in time
             nextNanos = time.nanoTime() + lease.toNanos() / 3;
         } catch (HoldfastException e) {
             if (!e.isRetryable()) {
