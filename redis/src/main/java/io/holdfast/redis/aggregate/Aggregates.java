@@ -226,25 +226,41 @@ public final class Aggregates<T> implements AutoCloseable {
         return epoch;
     }
 
-    /** Ends every epoch of the set that is open now, whoever holds it; answers how many. */
+    /**
+     * Ends every epoch of the set that is open now, whoever holds it; answers how many. If a shard cannot be reached, those of
+     * the others are ended all the same before it fails with RETRY.
+     */
     public long closeAll() {
         publish();
         long ended = 0;
+        HoldfastException failure = null;
         for (int shard = 0; shard < tables.size(); shard++) {
-            // Epochs are the server's microseconds, or a little more; those of later calls are higher.
-            long before = view.nowMillis(shard) * 1_000 + 1_000;
-            long offset = 0;
-            while (true) {
-                FrozenAll step = scripts.freezeAll(shard, by, "closed by " + by, before, offset, FREEZE_LIMIT);
-                ended += step.frozen();
-                offset += step.looked() - step.frozen();
-                if (step.looked() < FREEZE_LIMIT) {
-                    break;
-                }
+            try {
+                ended += closeAll(shard);
+            } catch (HoldfastException e) {
+                failure = e;
             }
         }
         assignments.getLast().wake();
+        if (failure != null) {
+            throw failure;
+        }
         return ended;
+    }
+
+    private long closeAll(int shard) {
+        // Epochs are the server's microseconds, or a little more; those of later calls are higher.
+        long before = view.nowMillis(shard) * 1_000 + 1_000;
+        long ended = 0;
+        long offset = 0;
+        while (true) {
+            FrozenAll step = scripts.freezeAll(shard, by, "closed by " + by, before, offset, FREEZE_LIMIT);
+            ended += step.frozen();
+            offset += step.looked() - step.frozen();
+            if (step.looked() < FREEZE_LIMIT) {
+                return ended;
+            }
+        }
     }
 
     /** Keeps the open epoch of a key open for at least so long from now, beyond its windows; GONE if it is not open. */

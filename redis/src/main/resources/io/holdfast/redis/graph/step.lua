@@ -146,6 +146,7 @@ while spent < budget and #pending == 0 and #left == 0 do
 end
 
 local all = cause and finish(left, cause, by, space, capacity, begins) or ''
+if not cause then redis.call('UNLINK', incoming) end -- what a client left that died when its script was unknown
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',

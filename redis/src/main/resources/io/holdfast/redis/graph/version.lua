@@ -3,7 +3,7 @@
 -- has to ask for it, and that it is alive says the old version, which holds it.
 -- Needs: meta, counts, edges, roots, and what shard.lua gives.
 
-local VERSION_VALUES, VERSION_EDGES = 16, 512 -- the most of the old version that ends in this call; steps do the rest
+local VERSION_VALUES, VERSION_EDGES = 16, 256 -- the most of the old version that ends in this call; steps do the rest
 
 -- The change of the root, if it can be made now: what root.lua would refuse, or nothing may be freed, is left to root.lua.
 local function read_change(packed)

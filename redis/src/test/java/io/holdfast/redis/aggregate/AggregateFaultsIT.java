@@ -2,7 +2,10 @@ package io.holdfast.redis.aggregate;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.aggregate.Stage.Actor;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.HoldView.State;
@@ -73,6 +76,21 @@ class AggregateFaultsIT {
             jedis.hset(parts, jedis.hkeys(parts).iterator().next(), "nonsense");
         }
         stage.pass(Duration.ofSeconds(3));
+        assertThat(stage.views(well)).isEqualTo(1);
+    }
+
+    @Test
+    void closingAllEndsWhatIsReachedBeforeItFailsForAShardThatIsNot() {
+        Actor a = stage.actor("a");
+        String ill = keys(a, 0, 1).getFirst();
+        String well = keys(a, 1, 1).getFirst();
+        List.of(ill, well).forEach(key -> a.visits.add(key, Visit.of(1)));
+        a.visits.publish();
+        a.losesRequest = in(0).and(script("freeze-all.lua"));
+        assertThat(catchThrowableOfType(HoldfastException.class, () -> a.visits.closeAll()))
+                .extracting(HoldfastException::category)
+                .isEqualTo(Category.RETRY);
+        stage.pass(Duration.ofMillis(500)); // less than the soft window
         assertThat(stage.views(well)).isEqualTo(1);
     }
 

@@ -64,6 +64,15 @@ class GraphTransactionIT {
         assertThat(graph.find(id)).isPresent();
     }
 
+    /** Of a client that died between NOSCRIPT and sending the script, if nobody puts anything any more. */
+    @Test
+    void bytesThatNoScriptTookAreThrownAwayByTheNextIdleStep() {
+        redis.hset(INCOMING, bytes("an id of 16 byte"), new byte[1_000]);
+        fixture.drain();
+        assertThat(redis.exists(INCOMING)).isFalse();
+        assertThat(graph.find(kept)).isPresent();
+    }
+
     @Test
     void batchThatMayNotRenameWritesNothingAndIsNotTakenForDone() {
         redis.aclSetUser("app", "-renamenx");
