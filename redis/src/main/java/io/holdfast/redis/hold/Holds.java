@@ -226,7 +226,8 @@ public final class Holds {
             if (failure != null) {
                 refused(shard, failure);
             }
-            replies.add(outcomes.get(shard).reply());
+            // What was claimed is to be closed, wherever it is known: a claim that is forgotten counts as an attempt.
+            replies.add(outcomes.get(shard).ofWhatWasDone());
         }
         for (Outcome outcome : outcomes) {
             HoldfastException failure = outcome.failure();

@@ -131,15 +131,29 @@ public final class RedisLink implements AutoCloseable {
             return new CommandArguments(Protocol.Command.WAIT).add(wanted).add(patienceMillis);
         }
 
-        @Nullable
-        HoldfastException missing(Object answer) {
-            long acknowledged = (Long) answer;
+        /** What a call that was done comes to. */
+        Outcome outcome(Reply reply, long acknowledged) {
             return acknowledged >= wanted
-                    ? null
-                    : new HoldfastException(
-                            Category.RETRY,
-                            "done, but only " + acknowledged + " of " + wanted + " replicas have it after "
-                                    + patienceMillis + " ms");
+                    ? new Outcome(reply, null)
+                    : new Outcome(
+                            null,
+                            new HoldfastException(
+                                    Category.RETRY,
+                                    "done, but only " + acknowledged + " of " + wanted + " replicas have it after "
+                                            + patienceMillis + " ms",
+                                    new NotReplicated(reply)));
+        }
+    }
+
+    /** The reply of a call that was done, and that too few replicas have. */
+    private static final class NotReplicated extends Exception {
+        private static final long serialVersionUID = 1;
+
+        private final transient Reply reply;
+
+        NotReplicated(Reply reply) {
+            super("not replicated", null, false, false);
+            this.reply = reply;
         }
     }
 
@@ -268,14 +282,14 @@ public final class RedisLink implements AutoCloseable {
             Supplier<Reply> reply = queue(call, pipeline);
             Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
-            Reply answer = reply.get();
-            HoldfastException missing =
-                    replicas == null || acknowledged == null ? null : replicas.missing(acknowledged.get());
-            if (missing != null) {
-                throw missing;
-            }
-            return answer;
+            return acknowledgedBy(reply.get(), acknowledged).get();
         }
+    }
+
+    private Outcome acknowledgedBy(Reply reply, @Nullable Response<Object> acknowledged) {
+        return replicas == null || acknowledged == null
+                ? new Outcome(reply, null)
+                : replicas.outcome(reply, (Long) acknowledged.get());
     }
 
     /**
@@ -377,6 +391,11 @@ public final class RedisLink implements AutoCloseable {
             }
         }
 
+        /** The reply, also of a call that too few replicas have: for whoever must know what was done, wherever it is. */
+        public @Nullable Reply ofWhatWasDone() {
+            return failure != null && failure.getCause() instanceof NotReplicated done ? done.reply : reply;
+        }
+
         public Reply get() {
             if (reply == null) {
                 throw failure == null ? new IllegalStateException("an outcome without reply or failure") : failure;
@@ -401,14 +420,13 @@ public final class RedisLink implements AutoCloseable {
     /** Calls that one server answers. */
     private List<Outcome> pipeline(List<Call> calls) {
         List<Supplier<Reply>> replies = new ArrayList<>(calls.size());
-        HoldfastException missing;
+        Response<Object> acknowledged;
         try (AbstractPipeline pipeline = pipelineTo(calls.getFirst())) {
             for (Call call : calls) {
                 replies.add(queue(call, pipeline));
             }
-            Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
+            acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
             pipeline.sync();
-            missing = replicas == null || acknowledged == null ? null : replicas.missing(acknowledged.get());
         } catch (JedisException | IllegalStateException e) {
             HoldfastException failure = failure("a batch of " + calls.size() + " calls", e);
             if (routes != null) {
@@ -421,7 +439,7 @@ public final class RedisLink implements AutoCloseable {
         List<Outcome> outcomes = new ArrayList<>(calls.size());
         for (Supplier<Reply> reply : replies) {
             Outcome outcome = Outcome.of(() -> tell("a call of a batch", reply::get));
-            outcomes.add(outcome.failure() == null && missing != null ? new Outcome(null, missing) : outcome);
+            outcomes.add(outcome.reply() == null ? outcome : acknowledgedBy(outcome.reply(), acknowledged));
         }
         return outcomes;
     }
