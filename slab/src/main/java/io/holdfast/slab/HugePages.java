@@ -11,6 +11,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -30,6 +31,10 @@ final class HugePages {
     private static final System.Logger LOG = System.getLogger(HugePages.class.getName());
     private static final long SMALL_BYTES = 4096;
     private static final int ATTEMPTS_MOST = 6;
+    private static final long STEP_BYTES = 16 * BYTES;
+    /** A virtual machine that has not used its memory yet is given it page by page: 6 ms for 2 MiB were seen. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     /** Since Linux 6.1. Unlike advice it does not wait for what the administrator has set for all of tmpfs. */
     private static final int MADV_COLLAPSE = 25;
 
@@ -77,15 +82,24 @@ final class HugePages {
         }
         channel.write(ByteBuffer.allocate(1), size - 1);
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment file = map(channel, size, () -> scratch);
-            int outcome = (int) Native.MADVISE.invokeExact(file.address(), size, MADV_COLLAPSE);
-            if (outcome != 0) {
-                LOG.log(Level.DEBUG, "the kernel keeps some of a slab cache in small pages");
-            }
+            collapse(map(channel, size, () -> scratch));
         } catch (IOException e) {
             throw e;
         } catch (Throwable t) {
             LOG.log(Level.DEBUG, "no large pages for a slab cache", t);
+        }
+    }
+
+    /** Stops when the kernel refuses, or has taken too long to find large pages: the rest stays small. */
+    private static void collapse(MemorySegment file) throws Throwable {
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        for (long at = 0; at < file.byteSize(); at += STEP_BYTES) {
+            long length = Math.min(STEP_BYTES, file.byteSize() - at);
+            int refused = (int) Native.MADVISE.invokeExact(file.address() + at, length, MADV_COLLAPSE);
+            if (refused != 0 || System.nanoTime() - deadline >= 0) {
+                LOG.log(Level.DEBUG, "a slab cache is in large pages up to offset {0} of {1}", at, file.byteSize());
+                return;
+            }
         }
     }
 

@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,29 +27,43 @@ class HugePagesTest {
     @TempDir
     Path directory;
 
+    private Path shared = Path.of("");
+
+    @BeforeEach
+    void makeFolder() throws IOException {
+        shared = Files.createTempDirectory(
+                Files.isWritable(SHARED_MEMORY) ? SHARED_MEMORY : directory, "holdfast-test-");
+    }
+
+    @AfterEach
+    void deleteFolder() throws IOException {
+        try (var files = Files.list(shared)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(shared);
+    }
+
     @Test
     void aCacheInSharedMemoryIsKeptInLargePages() throws IOException {
         assumeThat(kernelCan())
                 .as("a kernel from 6.1 on, with large pages for tmpfs")
                 .isTrue();
-        Path folder = Files.createTempDirectory(SHARED_MEMORY, "holdfast-test-");
-        try (SlabCache cache = SlabCache.open(folder.resolve("cache"), SlabCache.mebibytes(16))) {
+        try (SlabCache cache = SlabCache.open(shared.resolve("cache"), SlabCache.mebibytes(16))) {
             for (int i = 0; i < 4_000; i++) {
                 cache.put(ByteBuffer.allocate(8).putLong(i).array(), new byte[2_000]);
             }
             // The first range may be in large pages and those of the values not: most of them must be.
             assertThat(kibibytesInLargePages(cache.file())).isGreaterThan(8 * 1_024);
             assertThat(cache.audit().problems()).isEmpty();
-        } finally {
-            delete(folder);
         }
     }
 
     @ParameterizedTest
     @ValueSource(longs = {1 << 21, (1 << 21) + 4_096, 5_000_000, 67_092_480, 100_000_001})
     void aMappingBeginsWhereLargePagesCan(long size) throws IOException {
-        Path file = directory.resolve("file");
-        try (FileChannel channel = created(file);
+        try (FileChannel channel = created(shared.resolve("file"));
                 Arena arena = Arena.ofConfined()) {
             channel.write(ByteBuffer.allocate(1), size - 1);
             assertThat(HugePages.map(channel, size, () -> arena))
@@ -102,14 +118,5 @@ class HugePagesTest {
             }
         }
         return sum;
-    }
-
-    private static void delete(Path folder) throws IOException {
-        try (var files = Files.list(folder)) {
-            for (Path file : files.toList()) {
-                Files.delete(file);
-            }
-        }
-        Files.delete(folder);
     }
 }
