@@ -2,8 +2,8 @@ package io.holdfast.slab;
 
 /**
  * Sends for the memory that a put is going to need, so that it comes all at once and not piece by piece under the lock:
- * the line of the key, and while it comes the checksum is computed; then the chunk that the line names, or the likely
- * victim and what hangs on it. What is read here is a guess, and nothing but time depends on it.
+ * the line of the key and the caller's value; then the chunk that the line names, or the likely victim and what hangs on
+ * it, and while they come the checksum is computed. What is read here is a guess, and nothing but time depends on it.
  */
 final class ReadAhead {
 
@@ -34,15 +34,25 @@ final class ReadAhead {
     long content(long hash, byte[] value, long bytes) {
         long home = Index.homeAt(index.lineAt(hash), hash);
         long head = memory.acquire(home);
-        long content = Checksum.of(Checksum.NOTHING, value, value.length);
+        long given = touch(value);
         for (long at = Index.headAfter(home); !Index.mayBeFirst(head, hash) && at != home; at = Index.headAfter(at)) {
             head = memory.word(at);
         }
         long seen = Index.mayBeFirst(head, hash) ? sendFor((int) head, bytes) : sendForVictim(bytes);
-        if (isNever(seen)) {
+        if (isNever(seen + given)) {
             Thread.onSpinWait();
         }
-        return content;
+        return Checksum.of(Checksum.NOTHING, value, value.length);
+    }
+
+    /** The caller's own lines: all of them asked for at once, not one by one while they are added up. */
+    private static long touch(byte[] value) {
+        int most = (int) Math.min(value.length, BYTES_MOST);
+        long sum = 0;
+        for (int i = 0; i < most; i += SlabLayout.LINE_BYTES) {
+            sum += value[i];
+        }
+        return sum;
     }
 
     /** The chunk, and what the page table says of it. */

@@ -67,11 +67,11 @@ final class SlabFile {
 
     /** Opens the file, or creates it if a layout is given; null if it does not exist and none is given. */
     @Nullable
-    Mapped open(@Nullable SlabLayout wanted, Arena arena, long nowMillis) {
+    Mapped open(@Nullable SlabLayout wanted, long nowMillis) {
         try {
             for (int i = 0; i < TRIES_MOST; i++) {
                 try {
-                    Mapped mapped = attach(arena);
+                    Mapped mapped = attach();
                     if (mapped != null) {
                         return mapped;
                     }
@@ -109,7 +109,7 @@ final class SlabFile {
     }
 
     /** Null if the file was one of another boot and is gone now. */
-    private @Nullable Mapped attach(Arena arena) throws IOException {
+    private @Nullable Mapped attach() throws IOException {
         checkAccess();
         try (FileChannel channel = FileChannel.open(
                         path,
@@ -137,7 +137,7 @@ final class SlabFile {
                         "the cache " + path + " belongs to processes of another pid namespace",
                         "share the pid namespace between the containers, or use a file per namespace");
             }
-            MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, layout.size, arena);
+            MemorySegment segment = HugePages.map(channel, layout.size, Arena::ofAuto);
             return new Mapped(segment, layout, words.word(SlabLayout.H_HASH_SEED));
         }
     }
@@ -208,6 +208,9 @@ final class SlabFile {
                                     StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
                             PosixFilePermissions.asFileAttribute(OWNER_ONLY));
                     Arena arena = Arena.ofConfined()) {
+                if (Files.getFileStore(directory).type().equals("tmpfs")) {
+                    HugePages.lay(channel, layout.size);
+                }
                 ByteBuffer zeros = ByteBuffer.allocateDirect(BLOCK);
                 for (long at = 0; at < layout.size; ) {
                     zeros.clear().limit((int) Math.min(BLOCK, layout.size - at));

@@ -4,7 +4,6 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -36,7 +35,7 @@ final class SlabRegion {
             Path path, @Nullable SlabLayout wanted, Host host, Time time, Probe probe, long patienceNanos) {
         synchronized (OPEN) {
             try {
-                SlabFile.Mapped mapped = new SlabFile(path, host).open(wanted, Arena.ofAuto(), time.millis());
+                SlabFile.Mapped mapped = new SlabFile(path, host).open(wanted, time.millis());
                 if (mapped == null) {
                     throw new HoldfastException(
                             Category.GONE, "there is no cache " + path, "check the path, or create the cache", null);

@@ -1,8 +1,11 @@
 package io.holdfast.bench.slab;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
@@ -12,12 +15,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is filled with the most popular keys in random order, as a cache is: popularity is not known when a value comes.
  * Filled by rank, the values that are read most lie side by side and share pages and their entries in the processor's
- * tables, which is worth a quarter of a get; that is measured beside it.
+ * tables, which is worth a quarter of a get; that is measured beside it. Its memory is in large pages where the kernel
+ * gives them, as the slab cache's is: it would be no limit otherwise.
  */
 final class RawCopy implements CachePeer {
 
     private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
     private static final long ENTRY = 32; // sequence, key + 1, offset, length
+
+    private static final long LARGE_PAGE = 1 << 21;
+    private static final int MADV_COLLAPSE = 25;
 
     private final Arena arena = Arena.ofShared();
     private final MemorySegment data;
@@ -26,10 +33,27 @@ final class RawCopy implements CachePeer {
     private long used;
 
     RawCopy(long bytes, int entries) {
-        data = arena.allocate(bytes, 64);
+        data = inLargePages(arena.allocate(bytes, LARGE_PAGE));
         long slots = Long.highestOneBit(Math.max(16, entries * 2L)) * 2;
-        table = arena.allocate(slots * ENTRY, 64);
+        table = inLargePages(arena.allocate(slots * ENTRY, LARGE_PAGE));
         mask = slots - 1;
+    }
+
+    private static MemorySegment inLargePages(MemorySegment memory) {
+        Linker linker = Linker.nativeLinker();
+        MethodHandle madvise = linker.downcallHandle(
+                linker.defaultLookup().findOrThrow("madvise"),
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
+        try {
+            int refused = (int) madvise.invokeExact(memory, memory.byteSize(), MADV_COLLAPSE);
+            if (refused != 0) {
+                System.err.println("the raw limit is in small pages");
+            }
+            return memory;
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
     }
 
     private long find(long key) {
