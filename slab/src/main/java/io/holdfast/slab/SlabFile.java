@@ -137,7 +137,7 @@ final class SlabFile {
                         "the cache " + path + " belongs to processes of another pid namespace",
                         "share the pid namespace between the containers, or use a file per namespace");
             }
-            MemorySegment segment = HugePages.map(channel, layout.size, Arena::ofAuto);
+            MemorySegment segment = LargePages.map(channel, layout.size, Arena::ofAuto);
             return new Mapped(segment, layout, words.word(SlabLayout.H_HASH_SEED));
         }
     }
@@ -209,7 +209,7 @@ final class SlabFile {
                             PosixFilePermissions.asFileAttribute(OWNER_ONLY));
                     Arena arena = Arena.ofConfined()) {
                 if (Files.getFileStore(directory).type().equals("tmpfs")) {
-                    HugePages.lay(channel, layout.size);
+                    LargePages.lay(channel, layout.size);
                 }
                 ByteBuffer zeros = ByteBuffer.allocateDirect(BLOCK);
                 for (long at = 0; at < layout.size; ) {

@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Time;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -17,7 +18,8 @@ final class TurnKeeper {
     private final BooleanSupplier renew;
     private final Duration lease;
     private final Time time;
-    private long nextNanos;
+    private final ReentrantLock renewing = new ReentrantLock();
+    private volatile long nextNanos;
 
     /** @param renew whether the turn is still ours; renews it */
     TurnKeeper(BooleanSupplier renew, Duration lease, Time time) {
@@ -27,9 +29,9 @@ final class TurnKeeper {
         this.nextNanos = time.nanoTime() + lease.toNanos() / 3;
     }
 
-    /** To be called often while the work goes on. */
-    synchronized void keep() {
-        if (time.nanoTime() - nextNanos < 0) {
+    /** To be called often while the work goes on, by any thread of it: none waits while another one asks. */
+    void keep() {
+        if (time.nanoTime() - nextNanos < 0 || !renewing.tryLock()) {
             return;
         }
         try {
@@ -40,11 +42,13 @@ final class TurnKeeper {
                 throw e;
             }
             nextNanos = time.nanoTime() + lease.toNanos() / 12;
+        } finally {
+            renewing.unlock();
         }
     }
 
     /** Whether the turn is still ours; tries for a third of its lease to get an answer. */
-    synchronized boolean isOurs() {
+    boolean isOurs() {
         long deadline = time.nanoTime() + lease.toNanos() / 3;
         while (true) {
             try {

@@ -15,7 +15,7 @@
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
 -- for the moment, before it writes anything else; the second run, which has the first two keys alone, finds the mark and
 -- gives the name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that
--- nobody reads: the second run, or the next put, throws it away. No renaming ever takes the place of a key that is there.
+-- nobody reads: the second run, the next put or an idle step throws it away. No renaming ever takes the place of a key that is there.
 -- KEYS  incoming values meta counts edges leases lease-info held changed roots doomed ledger
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
 -- ARGV  beside change lists…
@@ -77,7 +77,8 @@ if ARGV[16] ~= '' then
 end
 if #adopted > 0 then
   local raised, letter, id = raise(adopted, times)
-  if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', id} end
+  -- What seems gone may be in values under its other name.
+  if not raised then return straighten() or {letter == 'b' and 'BUILDING' or 'GONE', id} end
   set = raised
 end
 local handed = members(ids_of(ARGV[9]))

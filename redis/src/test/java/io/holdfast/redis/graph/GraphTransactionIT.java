@@ -111,6 +111,18 @@ class GraphTransactionIT {
         assertThat(graph.find(id)).isPresent();
     }
 
+    /** A child without a count is looked for in values, which has another name then: that does not make it gone. */
+    @Test
+    void putOverAChildThatSeemsGoneGivesValuesItsNameBackAndIsDoneWhenItIsRepeated() {
+        GraphWriter writer = graph.writer();
+        ValueId parent = writer.put(bytes("parent"), kept);
+        tear();
+        assertCategory(Category.RETRY, writer::flush, "torn");
+        writer.flush();
+        assertThat(graph.children(parent)).containsExactly(kept);
+        assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
+    }
+
     @Test
     void stepChunkAndVerifyGiveValuesItsNameBackBeforeTheyDoAnything() {
         GraphWriter writer = graph.writer();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class HugePagesTest {
+class LargePagesTest {
 
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final Path SETTING = Path.of("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
@@ -66,8 +66,8 @@ class HugePagesTest {
         try (FileChannel channel = created(shared.resolve("file"));
                 Arena arena = Arena.ofConfined()) {
             channel.write(ByteBuffer.allocate(1), size - 1);
-            assertThat(HugePages.map(channel, size, () -> arena))
-                    .matches(HugePages::isAligned)
+            assertThat(LargePages.map(channel, size, () -> arena))
+                    .matches(LargePages::isAligned)
                     .extracting(mapped -> mapped.byteSize())
                     .isEqualTo(size);
             assertThat(channel.size()).isEqualTo(size);
@@ -77,7 +77,7 @@ class HugePagesTest {
     @Test
     void aFileSystemWithoutLargePagesIsNoError() throws IOException {
         try (FileChannel channel = created(directory.resolve("file"))) {
-            HugePages.lay(channel, 5_000_000);
+            LargePages.lay(channel, 5_000_000);
             assertThat(channel.size()).isEqualTo(5_000_000);
         }
     }
@@ -85,7 +85,7 @@ class HugePagesTest {
     @Test
     void aSmallFileIsLeftAlone() throws IOException {
         try (FileChannel channel = created(directory.resolve("file"))) {
-            HugePages.lay(channel, HugePages.BYTES - 1);
+            LargePages.lay(channel, LargePages.BYTES - 1);
             assertThat(channel.size()).isZero();
         }
     }

@@ -24,11 +24,11 @@ import java.util.function.Supplier;
  * whoever maps it has the use of them if its mapping begins at a multiple of 2 MiB: {@link #map}. Both are attempts: older
  * kernels, other file systems and memory in pieces leave small pages, and nothing but time depends on that.
  */
-final class HugePages {
+final class LargePages {
 
     static final long BYTES = 1L << 21;
 
-    private static final System.Logger LOG = System.getLogger(HugePages.class.getName());
+    private static final System.Logger LOG = System.getLogger(LargePages.class.getName());
     private static final long SMALL_BYTES = 4096;
     private static final int ATTEMPTS_MOST = 6;
     private static final long STEP_BYTES = 16 * BYTES;
@@ -38,7 +38,7 @@ final class HugePages {
     /** Since Linux 6.1. Unlike advice it does not wait for what the administrator has set for all of tmpfs. */
     private static final int MADV_COLLAPSE = 25;
 
-    private HugePages() {}
+    private LargePages() {}
 
     /**
      * Maps the file where large pages can be used. The kernel puts a mapping below the last one if there is room, so the
