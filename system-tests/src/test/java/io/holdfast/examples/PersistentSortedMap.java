@@ -4,6 +4,7 @@ import io.holdfast.examples.Page.Child;
 import io.holdfast.examples.Page.Inner;
 import io.holdfast.examples.Page.Leaf;
 import io.holdfast.redis.graph.GraphWriter;
+import io.holdfast.redis.graph.Predecessor;
 import io.holdfast.redis.graph.Root;
 import io.holdfast.redis.graph.Snapshot;
 import io.holdfast.redis.graph.ValueGraph;
@@ -86,6 +87,19 @@ public final class PersistentSortedMap {
         return Page.of(snapshot.get(id), snapshot.children(id));
     }
 
+    /** A page of the version that is changed. */
+    private record Old(ValueId id, Page page) {
+
+        static Old load(Snapshot snapshot, ValueId id) {
+            return new Old(id, PersistentSortedMap.load(snapshot, id));
+        }
+
+        /** What the page that takes its place shares with it is counted once for both. */
+        ValueId replace(GraphWriter writer, Page page) {
+            return writer.put(page.toBytes(), page.childIds(), new Predecessor(id, this.page.childIds()));
+        }
+    }
+
     /** One key put or removed: the new pages from a leaf up to the top. */
     private record Change(
             Snapshot base,
@@ -94,14 +108,15 @@ public final class PersistentSortedMap {
             @Nullable String value) {
 
         ValueId top() {
-            List<Page> pages = edit(load(base, base.target()));
+            Old old = Old.load(base, base.target());
+            List<Page> pages = edit(old.page());
             if (pages.size() > 1) {
-                return store(writer, new Inner(stored(pages)));
+                return store(writer, new Inner(stored(pages, old)));
             }
             // A top page with a single child is one level too many.
             return pages.getFirst() instanceof Inner inner && inner.size() == 1
                     ? inner.children().getFirst().id()
-                    : store(writer, pages.getFirst());
+                    : old.replace(writer, pages.getFirst());
         }
 
         /** What takes the place of a page: one page, or two halves of it; not stored yet. */
@@ -110,7 +125,8 @@ public final class PersistentSortedMap {
                 case Leaf leaf -> leaf.with(key, value).split();
                 case Inner inner -> {
                     int at = inner.indexOf(key);
-                    List<Page> below = edit(load(base, inner.children().get(at).id()));
+                    Old old = Old.load(base, inner.children().get(at).id());
+                    List<Page> below = edit(old.page());
                     int from = at;
                     int to = at + 1;
                     if (below.size() == 1 && below.getFirst().isUnderfull() && inner.size() > 1) {
@@ -123,15 +139,17 @@ public final class PersistentSortedMap {
                         Page right = from == at ? neighbour : below.getFirst();
                         below = left.join(right).split();
                     }
-                    yield inner.replace(from, to, stored(below)).split();
+                    yield inner.replace(from, to, stored(below, old)).split();
                 }
             };
         }
 
-        private List<Child> stored(List<Page> pages) {
+        /** What takes the place of an old page; what is not the first of it are new pages. */
+        private List<Child> stored(List<Page> pages, Old old) {
             List<Child> children = new ArrayList<>();
             for (Page page : pages) {
-                children.add(new Child(page.first(), store(writer, page)));
+                ValueId id = children.isEmpty() ? old.replace(writer, page) : store(writer, page);
+                children.add(new Child(page.first(), id));
             }
             return children;
         }

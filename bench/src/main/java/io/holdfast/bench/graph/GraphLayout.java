@@ -2,6 +2,7 @@ package io.holdfast.bench.graph;
 
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.GraphWriter;
+import io.holdfast.redis.graph.Predecessor;
 import io.holdfast.redis.graph.Root;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.graph.ValueId;
@@ -52,7 +53,7 @@ final class GraphLayout implements Layout.Counting {
     @Override
     public void copyPaths(int copies, int together) {
         for (int i = 1; i <= copies; i++) {
-            top.copyPath(random, writer::put);
+            top.copyPath(random, (value, children, before) -> writer.put(value, children));
             if (i % together == 0) {
                 writer.flush();
             }
@@ -60,9 +61,24 @@ final class GraphLayout implements Layout.Counting {
     }
 
     @Override
+    public void nextVersions(int versions, int together) {
+        for (int i = 1; i <= versions; i++) {
+            top = top.copyPath(random, this::putAfter);
+            if (i % together == 0) {
+                writer.flush();
+            }
+        }
+    }
+
+    private ValueId putAfter(byte[] value, List<ValueId> children, Version<ValueId> before) {
+        List<ValueId> known = before.children().stream().map(Version::id).toList();
+        return writer.put(value, children, new Predecessor(before.id(), known));
+    }
+
+    @Override
     public void movePaths(int copies) {
         for (int i = 0; i < copies; i++) {
-            top = top.copyPath(random, writer::put);
+            top = top.copyPath(random, this::putAfter);
             root.set(top.id());
         }
         await(() -> redis.llen(DOOMED) == 0);

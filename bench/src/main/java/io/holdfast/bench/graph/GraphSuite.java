@@ -142,22 +142,23 @@ public final class GraphSuite implements Suite {
                     .add(OURS, () -> meter.measure(copies, () -> ours.movePaths(copies)))
                     .add(PEER, () -> otherMeter.measure(copies, () -> peer.movePaths(copies)))
                     .run(run.size(7, 3));
-            Contest.Results gathered = copies(run, copies, TOGETHER, ours, meter, peer, otherMeter);
-            Contest.Results single = copies(run, copies, 1, ours, meter, peer, otherMeter);
+            Contest.Results gathered = new Contest()
+                    .add(OURS, () -> meter.measure(copies, () -> ours.nextVersions(copies, TOGETHER)))
+                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.nextVersions(copies, TOGETHER)))
+                    .run(run.size(7, 3));
+            Contest.Results single = new Contest()
+                    .add(OURS, () -> meter.measure(copies, () -> ours.nextVersions(copies, 1)))
+                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.nextVersions(copies, 1)))
+                    .run(run.size(7, 3));
+            Contest.Results ofOne = new Contest()
+                    .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies, TOGETHER)))
+                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.copyPaths(copies, TOGETHER)))
+                    .run(run.size(7, 3));
             run.row(copyRow("path copy: copies per server-CPU-second", gathered).goal(2));
             run.row(copyRow("path copy, each sent alone", single));
             run.row(copyRow("path copy, root moved, old path reclaimed", moved));
+            run.row(copyRow("path copies of one and the same version", ofOne));
         }
-    }
-
-    /** Copies of the same tree's paths, so that each is over children that exist, however many go together. */
-    private static Contest.Results copies(
-            Run run, int copies, int together, Layout.Counting ours, Meter meter, Layout.Counting peer, Meter peerMeter)
-            throws Exception {
-        return new Contest()
-                .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies, together)))
-                .add(PEER, () -> peerMeter.measure(copies, () -> peer.copyPaths(copies, together)))
-                .run(run.size(7, 3));
     }
 
     private static Row copyRow(String name, Contest.Results results) {

@@ -12,7 +12,10 @@ interface Layout extends AutoCloseable {
     /** A layout that knows what is still held. */
     interface Counting extends Layout {
 
-        /** Puts new versions of the tree, so many before it waits for an answer; all of them stay. */
+        /** Puts versions one after the other, so many before it waits for an answer; all of them stay. */
+        void nextVersions(int versions, int together);
+
+        /** The same, all of them next versions of the one tree. */
         void copyPaths(int copies, int together);
 
         /** Puts versions one after the other; each takes the place of the one before, which is reclaimed. */

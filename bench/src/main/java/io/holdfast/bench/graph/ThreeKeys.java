@@ -82,7 +82,7 @@ final class ThreeKeys implements Layout.Counting {
     public void copyPaths(int copies, int together) {
         Pipeline pipeline = redis.pipelined();
         for (int i = 1; i <= copies; i++) {
-            Version<Key> copy = top.copyPath(random, (value, children) -> put(pipeline, value, children));
+            Version<Key> copy = top.copyPath(random, (value, children, before) -> put(pipeline, value, children));
             name(pipeline, copy.id());
             if (i % together == 0) {
                 pipeline.sync();
@@ -91,11 +91,24 @@ final class ThreeKeys implements Layout.Counting {
     }
 
     @Override
+    public void nextVersions(int versions, int together) {
+        Pipeline pipeline = redis.pipelined();
+        for (int i = 1; i <= versions; i++) {
+            top = top.copyPath(random, (value, children, before) -> put(pipeline, value, children));
+            name(pipeline, top.id());
+            if (i % together == 0) {
+                pipeline.sync();
+            }
+        }
+        pipeline.sync();
+    }
+
+    @Override
     public void movePaths(int copies) {
         for (int i = 0; i < copies; i++) {
             Pipeline pipeline = redis.pipelined();
             Version<Key> old = top;
-            top = top.copyPath(random, (value, children) -> put(pipeline, value, children));
+            top = top.copyPath(random, (value, children, before) -> put(pipeline, value, children));
             name(pipeline, top.id());
             pipeline.evalsha(drop, List.of(old.id().bytes()), List.of());
             pipeline.sync();

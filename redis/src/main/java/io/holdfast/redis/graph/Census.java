@@ -58,6 +58,13 @@ final class Census {
     /** An edge to a value that was not in values. */
     record Dangling(int parent, int child) {}
 
+    /**
+     * A value whose neighbour in a line does not know it.
+     *
+     * @param kept its entry in edges without that neighbour
+     */
+    record BrokenLine(int id, EdgeEntry kept) {}
+
     /** A lease's hold on a value. */
     record LeaseHold(long lease, int id) {}
 
@@ -76,6 +83,7 @@ final class Census {
     final Map<Long, LeaseHold> unknownLeases = new HashMap<>();
 
     final List<Dangling> dangling = new ArrayList<>();
+    final List<BrokenLine> brokenLines = new ArrayList<>();
     final List<LeaseHold> emptyHolds = new ArrayList<>();
     final List<String> unreadable = new ArrayList<>();
     long values;
@@ -126,36 +134,74 @@ final class Census {
         }
     }
 
+    /** Whether an entry of edges is to be counted: its field can be read, and it was not told before. */
+    boolean isNewInEdges(byte[] field) {
+        if (field.length == width) {
+            return flags.set(ids.add(field, 0), PARENT);
+        }
+        if (field.length != width + 4) {
+            unreadable("a field of " + field.length + " bytes in edges");
+            return false;
+        }
+        Large it = largeOf(ids.add(field, 0));
+        boolean isNew = !it.edges.get(chunkNumber(field));
+        it.edges.set(chunkNumber(field));
+        return isNew;
+    }
+
     /** Edges, of a value or of one chunk of it: each is a hold on the child. */
     void edges(byte[] field, byte[] list) {
-        if (field.length != width && field.length != width + 4) {
-            unreadable("a field of " + field.length + " bytes in edges");
-            return;
-        }
         int parent = ids.add(field, 0);
-        if (field.length == width) {
-            if (!flags.set(parent, PARENT)) {
-                return;
-            }
-        } else {
-            Large it = largeOf(parent);
-            if (it.edges.get(chunkNumber(field))) {
-                return;
-            }
-            it.edges.set(chunkNumber(field));
-        }
-        if (list.length % width != 0) {
-            flags.set(parent, UNREADABLE);
-            return;
-        }
         for (int at = 0; at < list.length; at += width) {
-            int child = ids.add(list, at);
-            holds.add(child, 1);
-            edges++;
-            if (!isPresent(child) && dangling.size() < MOST_KEPT) {
-                dangling.add(new Dangling(parent, child));
-            }
+            holds.add(edge(parent, list, at), 1);
         }
+    }
+
+    /** Edges of a value in a line: it holds the children that the one before it does not have. */
+    void edgesInLine(ValueId id, EdgeEntry entry, EdgeEntry before) {
+        int parent = ids.add(id);
+        List<Integer> earlier = new ArrayList<>();
+        for (int at = 0; at < before.packed().length; at += width) {
+            earlier.add(ids.add(before.packed(), at));
+        }
+        EdgeEntry.ownChildren(edges(parent, entry), earlier).forEach(child -> holds.add(child, 1));
+    }
+
+    /**
+     * A value says that another one is next to it in a line, and that one does not say so. If that is the one before,
+     * nobody knows what it holds.
+     *
+     * @param kept its entry in edges without that neighbour
+     */
+    void brokenLine(ValueId id, EdgeEntry entry, EdgeEntry kept) {
+        int parent = ids.add(id);
+        for (int child : edges(parent, entry)) {
+            flags.set(child, CHANGED);
+        }
+        if (brokenLines.size() < MOST_KEPT) {
+            brokenLines.add(new BrokenLine(parent, kept));
+        }
+    }
+
+    void unreadableEdges(byte[] field) {
+        flags.set(ids.add(field, 0), UNREADABLE);
+    }
+
+    private List<Integer> edges(int parent, EdgeEntry entry) {
+        List<Integer> children = new ArrayList<>();
+        for (int at = 0; at < entry.packed().length; at += width) {
+            children.add(edge(parent, entry.packed(), at));
+        }
+        return children;
+    }
+
+    private int edge(int parent, byte[] list, int at) {
+        int child = ids.add(list, at);
+        edges++;
+        if (!isPresent(child) && dangling.size() < MOST_KEPT) {
+            dangling.add(new Dangling(parent, child));
+        }
+        return child;
     }
 
     void root(String name, byte[] stored) {

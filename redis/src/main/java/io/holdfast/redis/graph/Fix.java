@@ -7,7 +7,7 @@ package io.holdfast.redis.graph;
  * @param id the value that it is about; empty if it is about a lease alone
  * @param field the field to remove, if any
  * @param expected the count of the value as verify saw it; empty if it had none
- * @param fixed the count that it gets
+ * @param fixed the count that it gets; its entry in edges where that is wrong
  * @param lease the lease that it is about, if any
  */
 record Fix(String word, byte[] id, byte[] field, byte[] expected, byte[] fixed, byte[] lease) {
@@ -28,6 +28,10 @@ record Fix(String word, byte[] id, byte[] field, byte[] expected, byte[] fixed, 
 
     static Fix unedge(byte[] id, byte[] field, byte[] expected) {
         return new Fix("unedge", id, field, expected, NOTHING, NOTHING);
+    }
+
+    static Fix part(byte[] id, byte[] expected, byte[] entry) {
+        return new Fix("part", id, NOTHING, expected, entry, NOTHING);
     }
 
     static Fix unchunk(byte[] id, byte[] field, byte[] expected) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *   values      id -> bytes                           large values: id + chunk number -> bytes
  *   incoming    what values is called between the two runs of put.lua; at no other time
  *   counts      id -> holds and state                 no entry: small, childless, held once
- *   edges       id -> packed child ids                large values: id + chunk number -> packed child ids
+ *   edges       id -> packed child ids, neighbours in its line (lines.lua)   large values: id + chunk number -> packed child ids
  *   roots       name -> version;operation;id
  *   leases      lease -> deadline                     sorted set
  *   lease-info  lease -> sequence;state;length;kind;born;holder;reply
@@ -50,7 +50,7 @@ final class GraphScripts {
             "put.lua",
             "incoming values meta counts edges leases lease-info held changed roots doomed ledger",
             "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
-                    + " back-tops fresh beside change lists…",
+                    + " back-tops fresh beside change befores bytes lists…",
             "status detail version floor freed");
     static final Script BUILD = script(
             "build.lua",
@@ -128,8 +128,8 @@ final class GraphScripts {
         arguments.add(number(sequence));
         arguments.addAll(request.head());
         arguments.add(change);
-        arguments.addAll(request.lists());
-        return link.call(new Call(PUT, keysOf(PUT), arguments, request.values()));
+        arguments.addAll(request.tail());
+        return link.call(new Call(PUT, keysOf(PUT), arguments, request.beside()));
     }
 
     private Answer answer(Reply reply) {

@@ -8,10 +8,12 @@ import io.holdfast.redis.graph.GraphScripts.RootAnswer;
 import io.holdfast.redis.graph.GraphScripts.RootChange;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -44,18 +46,36 @@ public final class GraphWriter implements AutoCloseable {
     static final int SMALL_BYTES = 1 << 10;
 
     private static final int TRIES = 50;
+    private static final Optional<Predecessor> NO_VERSION = Optional.empty();
 
-    /** A value that waits for its batch. */
-    record Pending(byte[] bytes, List<ValueId> children) {
+    /** More children than this, and a value is in no line: what leaves one is compared with its neighbours. */
+    static final int LINE_EDGES = 64;
+
+    /**
+     * A value that waits for its batch.
+     *
+     * @param before the value that it goes after in a line, if any: one of the batch, or one that is in Redis already
+     */
+    record Pending(
+            byte[] bytes, List<ValueId> children, @Nullable Predecessor before) {
+
+        Pending(byte[] bytes, List<ValueId> children) {
+            this(bytes, children, null);
+        }
+
+        /** Those that the one before does not hold. */
+        List<ValueId> ownChildren() {
+            return before == null ? children : EdgeEntry.ownChildren(children, before.children());
+        }
 
         /** Small values without children need no entry in counts: a script may fetch them to see whether they are there. */
         boolean isSmall() {
             return bytes.length <= SMALL_BYTES && children.isEmpty();
         }
 
-        /** In values, in edges, in counts. */
+        /** In values, in edges, in counts; and that of the one before. */
         int entries() {
-            return 1 + (children.isEmpty() ? 0 : 1) + (isSmall() ? 0 : 1);
+            return 1 + (children.isEmpty() ? 0 : 1) + (isSmall() ? 0 : 1) + (before == null ? 0 : 1);
         }
     }
 
@@ -63,6 +83,8 @@ public final class GraphWriter implements AutoCloseable {
     private final GraphLease lease;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<ValueId, Pending> batch = new LinkedHashMap<>();
+    /** The value of the batch that goes after another one in its line. */
+    private final Map<ValueId, ValueId> afterInBatch = new HashMap<>();
     /** What the lease holds. */
     private final Set<ValueId> mine = new HashSet<>();
 
@@ -90,8 +112,25 @@ public final class GraphWriter implements AutoCloseable {
     }
 
     public ValueId put(byte[] value, List<ValueId> children) {
+        return put(value, children, NO_VERSION);
+    }
+
+    /**
+     * Puts the next version of a value, which shares most of its children with it, as a changed page of a tree does. Nothing
+     * is different about the new value, but Redis has less to do: what both hold is counted once, and whichever is
+     * reclaimed first leaves it to the other. For versions that follow each other: of several that are put after one and
+     * the same value by different calls, the first gains, the others are plain puts.
+     *
+     * @param before the version before, as it was read; if it is gone, this is a plain put
+     */
+    public ValueId put(byte[] value, List<ValueId> children, Predecessor before) {
+        return put(value, children, Optional.of(before));
+    }
+
+    private ValueId put(byte[] value, List<ValueId> children, Optional<Predecessor> before) {
         graph.checkSize(value.length);
         List<ValueId> checked = List.copyOf(children);
+        before.ifPresent(it -> graph.reader().check(it.id()));
         checked.forEach(graph.reader()::check);
         lock.lock();
         try {
@@ -108,20 +147,41 @@ public final class GraphWriter implements AutoCloseable {
                 putLarge(id, value, checked);
                 return id;
             }
-            Pending pending = new Pending(value.clone(), checked);
+            Pending pending = new Pending(
+                    value.clone(),
+                    checked,
+                    before.map(it -> inLine(checked, it)).orElse(null));
             if (batchEntries + pending.entries() > BATCH_ENTRIES
                     || batchBytes + value.length > BATCH_BYTES
-                    || batchEdges + checked.size() > BATCH_EDGES) {
+                    || batchEdges + pending.ownChildren().size() > BATCH_EDGES) {
                 sendBatch();
             }
             batch.put(id, pending);
+            if (pending.before() != null) {
+                afterInBatch.put(pending.before().id(), id);
+            }
             batchEntries += pending.entries();
             batchBytes += value.length;
-            batchEdges += checked.size();
+            batchEdges += pending.ownChildren().size();
             return id;
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Whom a value with these children goes after in the line of the one before: the last of the batch that is in it. */
+    private @Nullable Predecessor inLine(List<ValueId> children, Predecessor before) {
+        ValueId last = before.id();
+        while (afterInBatch.containsKey(last)) {
+            last = afterInBatch.get(last);
+        }
+        Pending ofBatch = batch.get(last);
+        List<ValueId> earlier = ofBatch != null ? ofBatch.children() : before.children();
+        boolean fits = graph.width() == ValueId.TIME_ORDERED
+                && !children.isEmpty()
+                && !earlier.isEmpty()
+                && Math.max(children.size(), earlier.size()) <= LINE_EDGES;
+        return fits ? new Predecessor(last, earlier) : null;
     }
 
     /** Sends what has gathered; when it returns, everything put so far is in Redis. */
@@ -230,6 +290,7 @@ public final class GraphWriter implements AutoCloseable {
                     named = null;
                 }
                 batch.clear();
+                afterInBatch.clear();
                 batchEntries = 0;
                 batchBytes = 0;
                 batchEdges = 0;

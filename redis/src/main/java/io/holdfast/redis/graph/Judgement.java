@@ -35,6 +35,7 @@ final class Judgement {
                 judgement.judge(census, id);
             }
         }
+        judgement.judgeLines(census);
         judgement.judgeNames(census);
         judgement.judgeLeases(census);
         census.unreadable.forEach(
@@ -179,6 +180,19 @@ final class Judgement {
                 byte[] lease = Verifier.leaseBytes(hold.lease());
                 Fix fix = Fix.unhold(census.ids.bytes(id), expected(census, id), lease);
                 add(census, Kind.EMPTY_HOLD, id, "it is not there, and lease " + text(hold.lease()) + " holds it", fix);
+            }
+        }
+    }
+
+    private void judgeLines(Census census) {
+        for (Census.BrokenLine broken : census.brokenLines) {
+            int id = broken.id();
+            if (isQuiet(census, id)) {
+                Fix fix = Fix.part(
+                        census.ids.bytes(id),
+                        expected(census, id),
+                        broken.kept().write(census.width));
+                add(census, Kind.BROKEN_LINE, id, "a neighbour in its line does not know it", fix);
             }
         }
     }

@@ -4,8 +4,10 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
@@ -25,6 +27,9 @@ final class PreviewWalk {
 
     private final IdTable.Flags flags = new IdTable.Flags();
     private final IdTable.Stack open = new IdTable.Stack();
+    /** Neighbours in lines of what is freed, as they are after that. */
+    private final Map<ValueId, EdgeEntry> lines = new HashMap<>();
+
     private long values;
     private long bytes;
 
@@ -50,13 +55,46 @@ final class PreviewWalk {
                 values++;
                 bytes += size;
             }
-            giveUp(graph.reader().childrenOfAll(some).values());
+            giveUp(givenUpBy(graph.reader().edgesOfAll(some)));
             progress.at("previewing", values, Math.max(values, ids.size()));
         }
         if (!root.read().version().equals(state.version())) {
             throw new HoldfastException(Category.RETRY, "root " + name + " moved on while it was looked at");
         }
         return new Preview(name, values, bytes, ids.size() - values);
+    }
+
+    /** What goes with each of these values, which leave their lines one after the other. */
+    private List<List<ValueId>> givenUpBy(Map<ValueId, EdgeEntry> freed) {
+        List<ValueId> unread = new ArrayList<>();
+        for (EdgeEntry entry : freed.values()) {
+            entry.neighbours().stream().filter(id -> !lines.containsKey(id)).forEach(unread::add);
+        }
+        if (!unread.isEmpty()) {
+            lines.putAll(graph.reader().edgesOfAll(unread));
+        }
+        List<List<ValueId>> given = new ArrayList<>();
+        freed.forEach((id, read) -> {
+            EdgeEntry entry = lines.getOrDefault(id, read);
+            EdgeEntry before = neighbour(entry.before());
+            EdgeEntry after = neighbour(entry.after());
+            if (entry.before() != null) {
+                lines.put(entry.before(), new EdgeEntry(before.packed(), before.before(), entry.after()));
+            }
+            if (entry.after() != null) {
+                lines.put(entry.after(), new EdgeEntry(after.packed(), entry.before(), after.after()));
+            }
+            given.add(EdgeEntry.givenUp(children(before), children(entry), children(after)));
+        });
+        return given;
+    }
+
+    private EdgeEntry neighbour(@Nullable ValueId id) {
+        return id == null ? EdgeEntry.NONE : lines.getOrDefault(id, EdgeEntry.NONE);
+    }
+
+    private List<ValueId> children(EdgeEntry entry) {
+        return graph.reader().unpack(entry.packed());
     }
 
     private void giveUp(Iterable<List<ValueId>> lists) {

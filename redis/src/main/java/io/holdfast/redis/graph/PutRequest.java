@@ -18,12 +18,21 @@ import java.util.stream.Collectors;
  *
  * @param head the arguments between the sequence and the lists
  * @param values id and bytes of the new values
- * @param lists id and packed children of those that have some
+ * @param befores values outside the batch that values of it go after in their lines
+ * @param lists id and entry in edges of those that have children; first those that go after one of the befores
  * @param tops values of the batch that the writer holds afterwards
  * @param handed values that the writer held and does not hold afterwards
  */
 record PutRequest(
-        List<byte[]> head, List<byte[]> values, List<byte[]> lists, List<ValueId> tops, List<ValueId> handed) {
+        List<byte[]> head,
+        List<byte[]> values,
+        List<Replaced> befores,
+        List<byte[]> lists,
+        List<ValueId> tops,
+        List<ValueId> handed) {
+
+    static final int FEW_VALUES = 16;
+    static final int FEW_BYTES = 2 << 10;
 
     /**
      * @param batch in the order of putting, so that children come before their parents
@@ -44,7 +53,7 @@ record PutRequest(
         List<ValueId> backTops = new ArrayList<>();
         List<ValueId> fresh = new ArrayList<>(batch.size());
         List<byte[]> values = new ArrayList<>(2 * batch.size());
-        List<byte[]> lists = new ArrayList<>();
+        Lists lists = Lists.of(batch, present);
         batch.forEach((id, value) -> {
             int holds = edges.inside().getOrDefault(id, 0);
             boolean top = !edges.named().contains(id);
@@ -67,10 +76,6 @@ record PutRequest(
             fresh.add(id);
             values.add(id.raw());
             values.add(value.bytes());
-            if (!value.children().isEmpty()) {
-                lists.add(id.raw());
-                lists.add(pack(value.children()));
-            }
         });
         // Only an id that is made from content can be known to the server already.
         boolean lookUp = fresh.stream().anyMatch(id -> id.width() == ValueId.CONTENT);
@@ -88,10 +93,72 @@ record PutRequest(
                 words(back.values()),
                 pack(backTops),
                 pack(lookUp ? fresh : List.of()),
-                GraphScripts.number(fresh.isEmpty() ? 0 : 1));
+                GraphScripts.number(fresh.isEmpty() || isFew(values) ? 0 : 1));
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
-        return new PutRequest(head, values, lists, allTops, handed);
+        return new PutRequest(head, values, lists.befores(), lists.all(), allTops, handed);
+    }
+
+    /** What put.lua takes between the change and the end: who goes after whom, few values, and the entries of edges. */
+    List<byte[]> tail() {
+        List<byte[]> tail = new ArrayList<>(2 + 2 * befores.size() + lists.size());
+        tail.add(
+                pack(befores.stream().map(Replaced::before).map(Predecessor::id).toList()));
+        tail.add(GraphScripts.number(isFew(values) ? values.size() / 2 : 0));
+        for (Replaced one : befores) {
+            tail.add(pack(one.before().children()));
+            tail.add(pack(EdgeEntry.ownChildren(one.before().children(), one.children())));
+        }
+        tail.addAll(isFew(values) ? values : List.of());
+        tail.addAll(lists);
+        return tail;
+    }
+
+    /** What stands beside put.lua in a transaction: the values, unless they are few. */
+    List<byte[]> beside() {
+        return isFew(values) ? List.of() : values;
+    }
+
+    /** Whether values pass through the script: a transaction around it would cost more. */
+    private static boolean isFew(List<byte[]> values) {
+        return values.size() <= 2 * FEW_VALUES
+                && values.stream().mapToInt(bytes -> bytes.length).sum() <= FEW_BYTES;
+    }
+
+    /** A value in the store, and the children of the one that is put after it. */
+    record Replaced(Predecessor before, List<ValueId> children) {}
+
+    /** The entries that a batch writes to edges. */
+    private record Lists(List<Replaced> befores, List<byte[]> all) {
+
+        static Lists of(Map<ValueId, Pending> batch, Set<ValueId> present) {
+            Map<ValueId, ValueId> after = new HashMap<>();
+            batch.forEach((id, value) -> {
+                if (value.before() != null) {
+                    after.put(value.before().id(), id);
+                }
+            });
+            List<Replaced> befores = new ArrayList<>();
+            List<byte[]> first = new ArrayList<>();
+            List<byte[]> others = new ArrayList<>();
+            batch.forEach((id, value) -> {
+                if (present.contains(id) || value.children().isEmpty()) {
+                    return;
+                }
+                Predecessor before = value.before();
+                boolean isStored = before != null && !batch.containsKey(before.id());
+                if (before != null && isStored) {
+                    befores.add(new Replaced(before, value.children()));
+                }
+                EdgeEntry entry =
+                        new EdgeEntry(pack(value.children()), before == null ? null : before.id(), after.get(id));
+                List<byte[]> lists = isStored ? first : others;
+                lists.add(id.raw());
+                lists.add(entry.write(id.width()));
+            });
+            first.addAll(others);
+            return new Lists(befores, first);
+        }
     }
 
     /**
@@ -115,8 +182,8 @@ record PutRequest(
     /**
      * The edges of a batch, counted by child.
      *
-     * @param inside from values that will be written to values of the batch
-     * @param outside from values that will be written to values outside the batch
+     * @param inside from values that will be written to values of the batch; without what the one before has as well
+     * @param outside the same to values outside the batch
      * @param named values of the batch that any value of the batch names
      * @param written how many edges will be written
      */
@@ -128,16 +195,14 @@ record PutRequest(
             Set<ValueId> named = new HashSet<>();
             int written = 0;
             for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
-                boolean write = !present.contains(entry.getKey());
-                for (ValueId child : entry.getValue().children()) {
-                    boolean isInside = batch.containsKey(child);
-                    if (isInside) {
-                        named.add(child);
-                    }
-                    if (write) {
-                        written++;
-                        (isInside ? inside : outside).merge(child, 1, Integer::sum);
-                    }
+                Pending value = entry.getValue();
+                value.children().stream().filter(batch::containsKey).forEach(named::add);
+                if (present.contains(entry.getKey())) {
+                    continue;
+                }
+                written += value.children().size();
+                for (ValueId child : value.ownChildren()) {
+                    (batch.containsKey(child) ? inside : outside).merge(child, 1, Integer::sum);
                 }
             }
             return new Edges(inside, outside, named, written);

@@ -1,5 +1,7 @@
 package io.holdfast.redis.graph;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.link.RedisLink;
@@ -73,29 +75,36 @@ final class ValueReader {
 
     List<ValueId> children(ValueId id) {
         check(id);
-        byte[] packed =
+        byte[] entry =
                 link().command(Command.HGET, scripts.key("edges"), id.raw()).bytesOrNull();
-        if (packed == null) {
-            packed = large(id, "edges", 2).orElse(new byte[0]);
-        }
-        return PutRequest.unpack(packed, width);
+        return unpack(
+                entry != null
+                        ? EdgeEntry.read(entry, width).packed()
+                        : large(id, "edges", 2).orElse(new byte[0]));
     }
 
     Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
         Map<ValueId, List<ValueId>> found = new LinkedHashMap<>();
-        List<byte @Nullable []> lists =
+        edgesOfAll(ids).forEach((id, entry) -> found.put(id, unpack(entry.packed())));
+        return found;
+    }
+
+    /** What edges has of each value, in the order of the ids; the chunks of large ones put together. */
+    Map<ValueId, EdgeEntry> edgesOfAll(List<ValueId> ids) {
+        Map<ValueId, EdgeEntry> found = new LinkedHashMap<>();
+        List<byte @Nullable []> entries =
                 link().command(Command.HMGET, scripts.key("edges"), raw(ids)).allBytes();
         List<byte @Nullable []> states =
                 link().command(Command.HMGET, scripts.key("counts"), raw(ids)).allBytes();
         for (int i = 0; i < ids.size(); i++) {
-            byte[] list = lists.get(i);
+            byte[] entry = entries.get(i);
             byte[] state = states.get(i);
-            if (list == null
-                    && state != null
-                    && new String(state, java.nio.charset.StandardCharsets.ISO_8859_1).indexOf('|') >= 0) {
-                found.put(ids.get(i), children(ids.get(i)));
+            if (entry != null) {
+                found.put(ids.get(i), EdgeEntry.read(entry, width));
+            } else if (state != null && new String(state, ISO_8859_1).indexOf('|') >= 0) {
+                found.put(ids.get(i), new EdgeEntry(PutRequest.pack(children(ids.get(i))), null, null));
             } else {
-                found.put(ids.get(i), list == null ? List.of() : PutRequest.unpack(list, width));
+                found.put(ids.get(i), EdgeEntry.NONE);
             }
         }
         return found;
@@ -143,7 +152,7 @@ final class ValueReader {
         if (state == null || state[0] == 'b' || state[0] == 'd') {
             return Optional.empty();
         }
-        Matcher shape = LARGE.matcher(new String(state, java.nio.charset.StandardCharsets.ISO_8859_1));
+        Matcher shape = LARGE.matcher(new String(state, ISO_8859_1));
         if (!shape.matches()) {
             return Optional.empty();
         }

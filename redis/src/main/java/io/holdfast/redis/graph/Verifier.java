@@ -7,7 +7,15 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
@@ -36,6 +44,7 @@ final class Verifier {
     private static final long PAGE_BYTES = 256 << 10;
     private static final int WALK_PAGE = 128;
     private static final int LIST_PAGE = 16;
+    private static final int LINE_PAGE = 64;
 
     private final InspectionScripts scripts;
     private final String graph;
@@ -44,6 +53,9 @@ final class Verifier {
     private final Census census;
     private final GraphStatistics before;
     private final IdTable.Stack open = new IdTable.Stack();
+    /** Entries of edges that were read, and wait for those of their neighbours. */
+    private final Map<ValueId, EdgeEntry> inLines = new LinkedHashMap<>();
+
     private boolean walking;
 
     Verifier(InspectionScripts scripts, String graph, int width, Time time, GraphProgress progress) {
@@ -65,7 +77,8 @@ final class Verifier {
         try (VerifySession session = VerifySession.begin(scripts, graph, this::noted)) {
             scanValues(session);
             scanHash("counts", before.values(), session, census::count);
-            scanHash("edges", before.values(), session, census::edges);
+            scanHash("edges", before.values(), session, this::edges);
+            readLines();
             scanHash("roots", before.roots(), session, (name, root) -> census.root(text(name), root));
             scanHash("lease-info", before.leases(), session, (lease, info) -> census.leases.add(number(lease)));
             scanHeld(session);
@@ -128,6 +141,65 @@ final class Verifier {
             session.page();
             tell(part, done, total);
         } while (!isEnd(cursor));
+    }
+
+    private void edges(byte[] field, byte[] bytes) {
+        if (!census.isNewInEdges(field)) {
+            return;
+        }
+        Optional<EdgeEntry> entry = read(bytes);
+        if (entry.isEmpty() || (entry.get().isInLine() && field.length != census.width)) {
+            census.unreadableEdges(field);
+        } else if (entry.get().isInLine()) {
+            inLines.put(ValueId.of(field), entry.get());
+            if (inLines.size() == LINE_PAGE) {
+                readLines();
+            }
+        } else {
+            census.edges(field, bytes);
+        }
+    }
+
+    /**
+     * What values in lines hold depends on the one before. That may have left the line since the entry was read; then both,
+     * and what they hold, were noted.
+     */
+    private void readLines() {
+        Set<ValueId> neighbours = new LinkedHashSet<>();
+        inLines.values().forEach(entry -> neighbours.addAll(entry.neighbours()));
+        Map<ValueId, EdgeEntry> found = new HashMap<>();
+        if (!neighbours.isEmpty()) {
+            byte[][] fields = neighbours.stream().map(ValueId::raw).toArray(byte[][]::new);
+            Iterator<ValueId> ids = neighbours.iterator();
+            for (byte[] bytes : command(Command.HMGET, "edges", fields).allBytes()) {
+                ValueId id = ids.next();
+                Optional.ofNullable(bytes).flatMap(this::read).ifPresent(entry -> found.put(id, entry));
+            }
+        }
+        inLines.forEach((id, entry) -> {
+            EdgeEntry before = found.getOrDefault(entry.before(), EdgeEntry.NONE);
+            EdgeEntry after = found.getOrDefault(entry.after(), EdgeEntry.NONE);
+            boolean isAfter = entry.before() == null || Objects.equals(id, before.after());
+            boolean isBefore = entry.after() == null || Objects.equals(id, after.before());
+            if (isAfter && isBefore) {
+                census.edgesInLine(id, entry, before);
+            } else {
+                census.brokenLine(
+                        id,
+                        entry,
+                        new EdgeEntry(
+                                entry.packed(), isAfter ? entry.before() : null, isBefore ? entry.after() : null));
+            }
+        });
+        inLines.clear();
+    }
+
+    private Optional<EdgeEntry> read(byte[] entry) {
+        try {
+            return Optional.of(EdgeEntry.read(entry, census.width));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     /** In order of bytes, so that no element comes twice. */
@@ -247,8 +319,12 @@ final class Verifier {
         for (int from = 0; from < fields.size(); from += WALK_PAGE) {
             byte[][] some = fields.subList(from, Math.min(fields.size(), from + WALK_PAGE))
                     .toArray(byte[][]::new);
-            for (byte[] list : command(Command.HMGET, "edges", some).allBytes()) {
-                for (int at = 0; list != null && at + census.width <= list.length; at += census.width) {
+            for (byte[] entry : command(Command.HMGET, "edges", some).allBytes()) {
+                byte[] list = Optional.ofNullable(entry)
+                        .flatMap(this::read)
+                        .orElse(EdgeEntry.NONE)
+                        .packed();
+                for (int at = 0; at < list.length; at += census.width) {
                     int child = census.ids.find(list, at);
                     if (child != IdTable.NONE && census.flags.set(child, Census.REACHED)) {
                         open.push(child);

@@ -9,16 +9,21 @@
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
 --            they get in back-counts; the writer holds those in back-tops
 --   fresh    in a content-addressed graph: the new values, packed
---   beside   whether there are new values
+--   beside   1: the bytes of the new values stand beside this script; 0: there are none, or they are in bytes
 --   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
--- The bytes of the new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
+--   befores  values outside the batch that values of the batch are put after (see lines.lua), packed; then, for each, its
+--            children as the client knows them and those of them that the new value does not have; the lists of the new
+--            values are the first ones, in this order. The client counts on the one before for what both have. Where that
+--            is not so, the new value holds all of its children.
+--   bytes    how many new values are put by this call alone: their ids and bytes come before the lists
+-- The bytes of many new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
 -- for the moment, before it writes anything else; the second run, which has the first two keys alone, finds the mark and
 -- gives the name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that
 -- nobody reads: the second run, the next put or an idle step throws it away. No renaming ever takes the place of a key that is there.
 -- KEYS  incoming values meta counts edges leases lease-info held changed roots doomed ledger
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
--- ARGV  beside change lists…
+-- ARGV  beside change befores bytes lists…
 -- REPLY status detail version floor freed
 local incoming, values, meta, counts, edges, leases, info, held, changed, roots, doomed, ledger = unpack(KEYS)
 if #ARGV == 0 then
@@ -32,6 +37,7 @@ if #ARGV == 0 then
 end
 --@include shard.lua
 --@include lease.lua
+--@include lines.lua
 --@include alive.lua
 --@include names.lua
 
@@ -60,19 +66,38 @@ end
 local set = {}
 local outside = ids_of(ARGV[7])
 local adopted, times = outside, numbers_of(ARGV[8])
+local more -- by id, where it is not as the client has counted
+local function count_more()
+  more = {}
+  for i, id in ipairs(outside) do more[id] = times[i] or 1 end
+end
+local befores, heirs, earlier = ids_of(ARGV[17]), {}, {}
+local values_from = 19 + 2 * #befores
+local lists_from = values_from + 2 * ARGV[18]
+if #befores > 0 then
+--@include after.lua
+end
 local change, ending, lists, given_up
 if ARGV[16] ~= '' then
 --@include version.lua
   change = read_change(ARGV[16])
   if change and change.old ~= '' then
-    local more = {}
-    for i, id in ipairs(outside) do more[id] = times[i] or 1 end
+    if not more then count_more() end
     ending, lists, given_up = succeed(change.old, more)
-    adopted, times = {}, {}
-    for id, number in pairs(more) do
-      adopted[#adopted + 1] = id
-      times[#times + 1] = number
-    end
+  end
+end
+local last = #ARGV
+for i, before in ipairs(befores) do
+  if heirs[before] then
+    ARGV[last + 1], ARGV[last + 2] = before, entry_of(ARGV[17 + 2 * i], earlier[i], ARGV[lists_from + 2 * i - 2])
+    last = last + 2
+  end
+end
+if more then
+  adopted, times = {}, {}
+  for id, number in pairs(more) do
+    adopted[#adopted + 1] = id
+    times[#times + 1] = number
   end
 end
 if #adopted > 0 then
@@ -136,7 +161,12 @@ local function lend_name()
   redis.call('UNLINK', incoming)
   return lend_name()
 end
-local refused = ARGV[15] == '1' and lend_name()
+local refused
+if ARGV[15] == '1' then
+  refused = lend_name()
+elseif lists_from > values_from then
+  refused = straighten()
+end
 if refused then return refused end
 if ARGV[15] == '1' then values = incoming end -- until the second run
 
@@ -153,14 +183,16 @@ if noting then
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   -- Every new value is a top, or somebody of the batch lists it.
   for _, id in ipairs(ids_of(ARGV[10])) do touched[#touched + 1] = id end
-  for i = 18, #ARGV, 2 do
-    for _, id in ipairs(ids_of(ARGV[i])) do touched[#touched + 1] = id end
+  for i = lists_from, #ARGV, 2 do
+    touched[#touched + 1] = ARGV[i]
+    for _, id in ipairs(ids_of((parts_of(ARGV[i + 1])))) do touched[#touched + 1] = id end
   end
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
 end
-if #ARGV > 16 then
-  redis.call('HSET', edges, unpack(ARGV, 17))
+if lists_from > values_from then redis.call('HSET', values, unpack(ARGV, values_from, lists_from - 1)) end
+if #ARGV >= lists_from then
+  redis.call('HSET', edges, unpack(ARGV, lists_from))
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
 if #set > 0 then redis.call('HSET', counts, unpack(set)) end

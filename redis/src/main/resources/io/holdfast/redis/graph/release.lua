@@ -6,6 +6,7 @@
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
+--@include lines.lua
 --@include settle.lua
 
 local lease, by, space, budget, capacity = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]

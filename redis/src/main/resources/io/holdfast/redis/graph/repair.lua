@@ -5,6 +5,8 @@
 --   doom      gives a value that nothing holds to the work list
 --   uncount   removes a count that belongs to no value
 --   unedge    removes edges that belong to no value, and releases what they held
+--   part      takes a value out of a line that is broken. What it holds is not known then, so each of its children gets a hold:
+--             one too many rather than one too few
 --   unchunk   removes a chunk that belongs to no value
 --   unhold    removes a lease's hold on a value that is not there
 --   unlease   gives the holds of a lease that is not there to the work list
@@ -15,7 +17,9 @@
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
+--@include lines.lua
 --@include settle.lua
+--@include alive.lua
 
 local token, fix, id, field, expected, fixed, lease, evidence, by, space, capacity = unpack(ARGV)
 if not noting or string.match(about[5], '^on;%d+;(.*)$') ~= token then return {'LOST'} end
@@ -38,11 +42,27 @@ elseif fix == 'uncount' then
   if there then return {'CHANGED'} end
   redis.call('HDEL', counts, id)
 elseif fix == 'unedge' then
-  local list = redis.call('HGET', edges, field)
-  if there or not list then return {'CHANGED'} end
-  cut = #list / width
+  local entry = redis.call('HGET', edges, field)
+  if there or not entry then return {'CHANGED'} end
+  cut = #parts_of(entry) / width
   redis.call('HDEL', edges, field)
+  fetch_neighbours({entry})
+  local list = #entry % width == 0 and entry or leave_line(id, entry)
   finish(release(list), cause, by, space, capacity)
+elseif fix == 'part' then
+  local entry = redis.call('HGET', edges, id)
+  local list, before = parts_of(fixed)
+  if not entry or parts_of(entry) ~= list then return {'CHANGED'} end
+  if select(2, parts_of(entry)) ~= before then
+    local ids, more = {}, tally(list)
+    for child in pairs(more) do ids[#ids + 1] = child end
+    local numbers, shapes = look_up(ids)
+    for i, child in ipairs(ids) do
+      if numbers[i] then redis.call('HSET', counts, child, digits(numbers[i] + more[child]) .. shapes[i]) end
+    end
+    note(ids)
+  end
+  redis.call('HSET', edges, id, fixed)
 elseif fix == 'unchunk' then
   if there then return {'CHANGED'} end
   redis.call('HINCRBY', meta, 'chunks', -redis.call('HDEL', values, field))

@@ -7,6 +7,7 @@
 -- REPLY status version target floor freed
 local meta, values, counts, edges, roots, held, doomed, ledger, changed = unpack(KEYS)
 --@include shard.lua
+--@include lines.lua
 --@include settle.lua
 
 local name, expected, floor, target, operation, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

@@ -1,5 +1,5 @@
 -- Gives up holds and frees what nobody holds any longer.
--- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua gives.
+-- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua and lines.lua give.
 --
 -- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
 -- more is charged more, so that a step takes no longer in a chain than in a tree.
@@ -14,6 +14,8 @@ local cut = 0          -- edges removed
 local chunks_gone = 0  -- chunks of large values removed from values
 local large_gone = 0   -- large values freed
 local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
+local lines = {}       -- id -> entry in edges, of neighbours in lines, as it is to be; false: none
+local moved = {}       -- id -> true: those of them that must be written
 
 -- A cause begins with the letter of its reason.
 local reasons = {R = 'RELEASED', L = 'LAPSED', M = 'REPAIRED'}
@@ -90,6 +92,54 @@ local function release(list)
   return count_down(others, times, entry_of)
 end
 
+-- Fetches the neighbours in their lines of values that have these entries.
+local function fetch_neighbours(entries)
+  local wanted, n = {}, 0
+  for _, entry in pairs(entries) do
+    if entry and #entry % width ~= 0 then
+      local _, before, after = parts_of(entry)
+      for _, id in ipairs({before, after}) do
+        if id ~= NOBODY and lines[id] == nil then
+          n = n + 1
+          wanted[n], lines[id] = id, false
+        end
+      end
+    end
+  end
+  if n == 0 then return end
+  for i, entry in ipairs(redis.call('HMGET', edges, unpack(wanted))) do lines[wanted[i]] = entry end
+end
+
+-- Takes a value out of its line. The one after it takes over what both hold and the one before does not. Answers what
+-- nobody of the line holds any longer, packed. Where the neighbours do not say that they are, nothing is given up on such
+-- evidence; verify tells the whole story.
+local function leave_line(id, entry)
+  local list, before, after = parts_of(entry)
+  moved[id] = nil
+  local list_before, before_that, after_before = '', NOBODY, id
+  if before ~= NOBODY then list_before, before_that, after_before = parts_of(lines[before] or '') end
+  local list_after, before_after, after_that = '', id, NOBODY
+  if after ~= NOBODY then list_after, before_after, after_that = parts_of(lines[after] or '') end
+  if after_before ~= id or before_after ~= id then
+    redis.call('HINCRBY', meta, 'miscounts', 1)
+    return ''
+  end
+  if before ~= NOBODY then lines[before], moved[before] = entry_of(list_before, before_that, after), true end
+  if after ~= NOBODY then lines[after], moved[after] = entry_of(list_after, before, after_that), true end
+  if noting then
+    note({before, after})
+    note(ids_of(list .. list_after))
+  end
+  local earlier, here, later = tally(list_before), tally(list), tally(list_after)
+  local given_up = {}
+  for child in pairs(tally(list .. list_after)) do
+    local b, v, a = earlier[child] or 0, here[child] or 0, later[child] or 0
+    local over = math.max(v - b, 0) + math.max(a - v, 0) - math.max(a - b, 0)
+    if over > 0 then given_up[#given_up + 1] = string.rep(child, over) end
+  end
+  return table.concat(given_up)
+end
+
 -- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
 -- parents'. What a step leaves over must be written down and looked up again, so no more are taken at once than the budget
 -- is likely to last for with all that only they hold, by what was met so far in each generation. Answers the ids left over,
@@ -107,22 +157,24 @@ local function cascade(dead, budget)
     local generation, last = #begins, #dead
     local most = math.max(1, math.min(64, math.floor((budget - spent) / likely(generation))))
     local first = math.max(begins[generation], last - most + 1)
-    local lists = redis.call('HMGET', edges, unpack(dead, first, last))
+    local entries = redis.call('HMGET', edges, unpack(dead, first, last))
+    fetch_neighbours(entries)
     local given_up, before = {}, taken
     spent = spent + ROUND
     for i = last, first, -1 do
-      local id, list = dead[i], lists[i - first + 1]
-      local children = list and #list / width or 0
+      local id = dead[i]
+      local entry = lines[id] or entries[i - first + 1]
+      local children = entry and math.floor(#entry / width) or 0
       full = cut > 0 and spent + children > budget
       if full then break end
       dead[i] = nil
       gone[#gone + 1] = id
       taken = taken + 1
       spent = spent + children + 2
-      if list then
-        cut = cut + children
+      if entry then
         gone_edges[#gone_edges + 1] = id
-        given_up[#given_up + 1] = list
+        given_up[#given_up + 1] = #entry % width == 0 and entry or leave_line(id, entry)
+        cut = cut + children - (#entry % width == 0 and 0 or 2)
       end
     end
     local more = release(table.concat(given_up))
@@ -171,6 +223,12 @@ local function finish(left, cause, by, space, capacity, begins)
     redis.call('HDEL', counts, unpack(gone))
     free(gone)
   end
+  local set = {}
+  for id in pairs(moved) do
+    set[#set + 1] = id
+    set[#set + 1] = lines[id]
+  end
+  if #set > 0 then redis.call('HSET', edges, unpack(set)) end
   if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
   if chunks_gone > 0 then redis.call('HINCRBY', meta, 'chunks', digits(-chunks_gone)) end

@@ -7,6 +7,7 @@
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
 --@include lease.lua
+--@include lines.lua
 --@include settle.lua
 --@include names.lua
 

@@ -1,7 +1,7 @@
 -- A root that moves on to a value of the batch, in the call that puts it. A version of a tree shares nearly all of its children
 -- with the one before. What the old version gives up and the new one takes goes from one to the other: its count stays, nobody
 -- has to ask for it, and that it is alive says the old version, which holds it.
--- Needs: meta, counts, edges, roots, and what shard.lua gives.
+-- Needs: meta, counts, edges, roots, lists_from, heirs (see after.lua), and what shard.lua and lines.lua give.
 
 local VERSION_VALUES, VERSION_EDGES = 16, 256 -- the most of the old version that ends in this call; steps do the rest
 
@@ -40,6 +40,14 @@ local function succeed(old, more)
     end
   end
 
+  -- A value of the batch that was put after one that ends takes over what both hold. Answers the rest.
+  local function inherit(number)
+    local at = lists_from + 2 * number - 1
+    local list, _, after = parts_of(ARGV[at])
+    ARGV[at] = entry_of(list, NOBODY, after)
+    return ARGV[18 + 2 * number]
+  end
+
   give_up(old)
   while n > 0 do
     local some = candidates
@@ -48,12 +56,13 @@ local function succeed(old, more)
     candidates, n = {}, 0
     for i, id in ipairs(some) do
       local list = children[i]
-      local fits = list and #ending < VERSION_VALUES and edges_met + #list / width <= VERSION_EDGES
+      local fits = list and #list % width == 0 and #ending < VERSION_VALUES and edges_met + #list / width <= VERSION_EDGES
       if states[i] == '1' and fits then
         ending[#ending + 1] = id
         lists[#lists + 1] = list
         edges_met = edges_met + #list / width
-        local ids = ids_of(list)
+        local ids = ids_of(heirs[id] and inherit(heirs[id]) or list)
+        heirs[id] = nil
         for j = 1, #ids do give_up(ids[j]) end
       else
         given_up[#given_up + 1] = id

@@ -83,8 +83,20 @@ final class HoldfastSubject implements Subject {
 
         @Override
         public String put(Lease lease, String value, List<String> children) {
-            List<ValueId> ids = children.stream().map(ValueId::parse).toList();
-            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids)).toString();
+            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids(children)))
+                    .toString();
+        }
+
+        @Override
+        public String put(
+                Lease lease, String value, List<String> children, String before, List<String> childrenBefore) {
+            Predecessor predecessor = new Predecessor(ValueId.parse(before), ids(childrenBefore));
+            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids(children), predecessor))
+                    .toString();
+        }
+
+        private static List<ValueId> ids(List<String> ids) {
+            return ids.stream().map(ValueId::parse).toList();
         }
 
         @Override
@@ -228,17 +240,18 @@ final class HoldfastSubject implements Subject {
         Map<String, Integer> expected = new HashMap<>();
         roots.values().forEach(target -> expected.merge(target, 1, Integer::sum));
         long edges = 0;
-        Map<String, byte[]> lists = whole("edges");
+        Map<String, EdgeEntry> lists = new HashMap<>();
+        whole("edges").forEach((id, entry) -> lists.put(id, EdgeEntry.read(entry, addressing.width())));
+        faults.append(faultsInLines(lists));
         for (String id : contents().keySet()) {
             List<String> wanted = children.getOrDefault(id, List.of());
-            wanted.forEach(child -> expected.merge(child, 1, Integer::sum));
+            EdgeEntry entry = lists.getOrDefault(id, EdgeEntry.NONE);
+            List<String> before = children.getOrDefault(String.valueOf(entry.before()), List.of());
+            EdgeEntry.ownChildren(wanted, before).forEach(child -> expected.merge(child, 1, Integer::sum));
             edges += wanted.size();
-            byte[] list = lists.remove(id);
-            List<String> stored = list == null
-                    ? List.of()
-                    : PutRequest.unpack(list, addressing.width()).stream()
-                            .map(ValueId::toString)
-                            .toList();
+            List<String> stored = PutRequest.unpack(entry.packed(), addressing.width()).stream()
+                    .map(ValueId::toString)
+                    .toList();
             if (!stored.equals(wanted)) {
                 faults.append("edges of ")
                         .append(id)
@@ -247,6 +260,7 @@ final class HoldfastSubject implements Subject {
                         .append("; ");
             }
         }
+        lists.keySet().removeAll(contents().keySet());
         Map<String, String> counts = new HashMap<>();
         redis.hgetAll(GraphFixture.key("counts"))
                 .forEach((id, count) -> counts.put(HexFormat.of().formatHex(id), new String(count, ISO_8859_1)));
@@ -289,6 +303,24 @@ final class HoldfastSubject implements Subject {
                     .append(chunks)
                     .append(" chunks; ");
         }
+        return faults.toString();
+    }
+
+    private static String faultsInLines(Map<String, EdgeEntry> lists) {
+        StringBuilder faults = new StringBuilder();
+        lists.forEach((id, entry) -> {
+            ValueId before = entry.before();
+            ValueId after = entry.after();
+            boolean isWell = (before == null
+                            || id.equals(String.valueOf(lists.getOrDefault(before.toString(), EdgeEntry.NONE)
+                                    .after())))
+                    && (after == null
+                            || id.equals(String.valueOf(lists.getOrDefault(after.toString(), EdgeEntry.NONE)
+                                    .before())));
+            if (!isWell) {
+                faults.append(id).append(" is in a line whose neighbours do not know it; ");
+            }
+        });
         return faults.toString();
     }
 

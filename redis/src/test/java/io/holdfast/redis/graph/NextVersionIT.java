@@ -180,7 +180,7 @@ class NextVersionIT {
             Root root = other.graph.root("main");
             root.set(others.put(bytes("first")));
             ValueId second = others.put(bytes("second"));
-            proxy.dropReply("EXEC", 1);
+            proxy.dropReply("EVALSHA", 1);
             assertThat(catchThrowableOfType(HoldfastException.class, () -> root.set(second)))
                     .extracting(HoldfastException::category)
                     .isEqualTo(Category.RETRY);

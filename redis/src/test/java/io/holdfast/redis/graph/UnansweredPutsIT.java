@@ -10,6 +10,7 @@ import io.holdfast.testkit.FaultProxy;
 import io.holdfast.testkit.SharedRedis;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -110,14 +111,17 @@ class UnansweredPutsIT {
     /** Were the next value put into the batch first, the whole would pass for a repeat and that value be lost. */
     @Test
     void batchThatWasNotAnsweredIsSentAsItWasBeforeAnythingIsAddedToIt() {
-        ValueId first = writer.put(bytes("first"));
-        proxy.dropReply("EXEC", 1);
-        assertThat(catchThrowableOfType(HoldfastException.class, writer::flush))
-                .extracting(HoldfastException::category)
-                .isEqualTo(Category.RETRY);
-        ValueId second = writer.put(bytes("second"));
-        writer.flush();
-        assertThat(graph.findAll(List.of(first, second))).hasSize(2);
+        Map<String, byte[]> kinds = Map.of("EVALSHA", bytes("first"), "EXEC", new byte[PutRequest.FEW_BYTES + 1]);
+        kinds.forEach((command, value) -> {
+            ValueId first = writer.put(value);
+            proxy.dropReply(command, 1);
+            assertThat(catchThrowableOfType(HoldfastException.class, writer::flush))
+                    .extracting(HoldfastException::category)
+                    .isEqualTo(Category.RETRY);
+            ValueId second = writer.put(bytes("second"));
+            writer.flush();
+            assertThat(graph.findAll(List.of(first, second))).as(command).hasSize(2);
+        });
     }
 
     private void putWithoutAnAnswerTo(int call, List<ValueId> children) {

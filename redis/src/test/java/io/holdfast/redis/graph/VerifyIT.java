@@ -198,6 +198,12 @@ class VerifyIT {
                 redis.hset(values, Map.of(stranger, bytes("a"), other, bytes("b")));
                 redis.hset(edges, Map.of(stranger, other, other, stranger));
             }
+            case BROKEN_LINE -> {
+                ValueId inner = graph.children(top).getFirst();
+                EdgeEntry alone = EdgeEntry.read(redis.hget(edges, inner.raw()), 16);
+                EdgeEntry after = new EdgeEntry(alone.packed(), ValueId.of(stranger), null);
+                redis.hset(edges, inner.raw(), after.write(16));
+            }
             case UNREADABLE -> redis.hset(counts, top.raw(), bytes("many"));
         }
     }
@@ -399,16 +405,17 @@ class VerifyIT {
         RandomGenerator random = RandomGenerator.getDefault();
         while (!stop.get()) {
             String root = "churn-" + number + "-" + random.nextInt(4);
-            switch (random.nextInt(5)) {
+            switch (random.nextInt(7)) {
                 case 0 -> graph.root(root).drop();
                 case 1 -> share(root, random);
-                case 2 -> {
+                case 2, 3 -> nextVersion(root, random);
+                case 4 -> {
                     GraphWriter dead = graph.writer(); // never closed: its lease lapses below
                     dead.put(bytes("abandoned"), dead.put(bytes("below")));
                     dead.flush();
                     lapse(dead.lease());
                 }
-                case 3 -> {
+                case 5 -> {
                     try (GraphWriter writer = graph.writer()) {
                         List<ValueId> children = new ArrayList<>();
                         for (int i = 0; i < 260; i++) {
@@ -430,6 +437,28 @@ class VerifyIT {
             List<ValueId> children = graph.children(snapshot.target());
             ValueId one = children.get(random.nextInt(children.size()));
             graph.root(root).set(writer.put(bytes("over"), one, one));
+        }
+    }
+
+    /** Versions of a tree, put after each other; the root moves on to the last one, some time or in the same call. */
+    private void nextVersion(String root, RandomGenerator random) {
+        if (graph.root(root).target().isEmpty()) {
+            return;
+        }
+        try (Snapshot snapshot = graph.snapshot(root);
+                GraphWriter writer = graph.writer()) {
+            ValueId version = snapshot.target();
+            List<ValueId> children = snapshot.children(version);
+            for (int i = 0; i < 3 && !children.isEmpty() && children.size() < 64; i++) {
+                List<ValueId> next = new ArrayList<>(children);
+                next.set(random.nextInt(next.size()), writer.put(bytes("new")));
+                version = writer.put(bytes("version"), next, new Predecessor(version, children));
+                children = next;
+                if (random.nextBoolean()) {
+                    writer.flush();
+                }
+            }
+            graph.root(root).set(version);
         }
     }
 

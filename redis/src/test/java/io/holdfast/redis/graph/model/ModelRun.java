@@ -31,6 +31,8 @@ public final class ModelRun {
     private static final int MANY = 300;
 
     private static final String LONG = "x".repeat(300_000);
+    /** What a store may write in another way than short values. */
+    private static final String BESIDE = "y".repeat(3_000);
 
     private final Subject subject;
     private final FaultyWire wire;
@@ -84,6 +86,8 @@ public final class ModelRun {
             putAndSetRoot(process);
         } else if (choice < 48) {
             moveRootOn(process);
+        } else if (choice < 50) {
+            copyOn(process);
         } else if (choice < 53) {
             dropRoot(process);
         } else if (choice < 60) {
@@ -125,17 +129,22 @@ public final class ModelRun {
             List<String> all = new ArrayList<>(values.keySet());
             chosen.add(all.get(random.nextInt(all.size())));
         }
-        return put(process, writer, chosen, alive);
+        return put(process, writer, chosen, alive, Optional.empty());
     }
 
-    private String put(Client process, Lease writer, List<String> chosen, Collection<String> alive) {
+    private String put(
+            Client process, Lease writer, List<String> chosen, Collection<String> alive, Optional<String> before) {
         String value = fewContents ? "v" + random.nextInt(12) : "v" + random.nextLong();
         if (random.nextInt(180) == 0) {
             value += LONG;
+        } else if (random.nextInt(8) == 0) {
+            value += BESIDE;
         }
         String bytes = value;
         String id = attempt(process, () -> {
-            String made = process.put(writer, bytes, chosen);
+            String made = before.isEmpty()
+                    ? process.put(writer, bytes, chosen)
+                    : process.put(writer, bytes, chosen, before.get(), childrenOf(before.get()));
             values.put(made, bytes);
             children.put(made, List.copyOf(chosen));
             return made;
@@ -154,6 +163,15 @@ public final class ModelRun {
             }
         }
         return id;
+    }
+
+    /** As a client has read them; now and then it is mistaken. */
+    private List<String> childrenOf(String id) {
+        List<String> known = new ArrayList<>(children.getOrDefault(id, List.of()));
+        if (!known.isEmpty() && random.nextInt(10) == 0) {
+            known.remove(random.nextInt(known.size()));
+        }
+        return known;
     }
 
     private void settle(Client process, Lease writer) {
@@ -210,6 +228,16 @@ public final class ModelRun {
         }
     }
 
+    /** The next version of any value; nobody names it yet. */
+    private void copyOn(Client process) {
+        flushAll();
+        Lease writer = someWriter(process);
+        String old = pick(new ArrayList<>(reachable()));
+        if (writer != null && old != null) {
+            nextVersion(process, writer, old, 0);
+        }
+    }
+
     private String nextVersion(Client process, Lease writer, String old, int depth) {
         List<String> next = new ArrayList<>(children.getOrDefault(old, List.of()));
         if (!next.isEmpty()) {
@@ -228,7 +256,8 @@ public final class ModelRun {
                 }
             }
         }
-        return put(process, writer, next, reachable());
+        Optional<String> before = random.nextInt(5) == 0 ? Optional.empty() : Optional.of(old);
+        return put(process, writer, next, reachable(), before);
     }
 
     private void setRoot(Client process, String target) {

@@ -21,6 +21,16 @@ public interface Subject extends AutoCloseable {
         /** Puts a value; the writer holds it until a parent or a root does. */
         String put(Lease writer, String value, java.util.List<String> children);
 
+        /** The same, as the next version of another value, whose children are thought to be these. */
+        default String put(
+                Lease writer,
+                String value,
+                java.util.List<String> children,
+                String before,
+                java.util.List<String> childrenBefore) {
+            return put(writer, value, children);
+        }
+
         void flush(Lease writer);
 
         void setRoot(String name, String target);
