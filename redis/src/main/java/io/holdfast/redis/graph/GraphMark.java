@@ -96,12 +96,21 @@ public final class GraphMark implements AutoCloseable {
 
     /** Every value that is there all the time; without a mark, values that come and go may be met or not. */
     static void readAll(ValueGraph graph, ValueVisitor visitor) throws Exception {
+        Marked before = look(graph);
         for (ValueId id : scanSmall(graph, visitor, (phase, done, total) -> {}, () -> {})) {
             Optional<byte[]> value = graph.reader().find(id);
             if (value.isPresent()) {
                 visitor.value(id, value.get());
             }
         }
+        if (!look(graph).torn().equals(before.torn())) {
+            throw new HoldfastException(
+                    Category.RETRY, "the values of graph " + graph.name() + " had another name for a while");
+        }
+    }
+
+    private static Marked look(ValueGraph graph) {
+        return graph.inspectionScripts().mark("look", "", 0);
     }
 
     /** Hands over small values; answers the ids of the others. */
@@ -202,7 +211,11 @@ public final class GraphMark implements AutoCloseable {
                 ? "the server was restarted or replaced"
                 : !marked.incarnation().equals(begun.incarnation())
                         ? "the graph was destroyed and made anew"
-                        : marked.status().equals("OK") ? "" : "it was not carried on for " + lease.toMillis() + " ms";
+                        : !marked.torn().equals(begun.torn())
+                                ? "a transaction was torn apart, and values had another name for a while"
+                                : marked.status().equals("OK")
+                                        ? ""
+                                        : "it was not carried on for " + lease.toMillis() + " ms";
         if (!why.isEmpty()) {
             ended = true;
             throw new HoldfastException(

@@ -59,18 +59,18 @@ final class GraphScripts {
             "status detail");
     static final Script HOLD = script(
             "hold.lua",
-            "meta values counts leases lease-info held roots changed",
+            "meta values counts leases lease-info held roots changed incoming",
             "lease valid-until length kind holder target",
             "status target now born");
     static final Script RENEW = script("renew.lua", "meta leases lease-info", "lease…", "status now alive");
     static final Script RELEASE = script(
             "release.lua",
-            "meta values counts edges leases lease-info held doomed ledger changed",
+            "meta values counts edges leases lease-info held doomed ledger changed incoming",
             "lease by space budget capacity",
             "status cause freed");
     static final Script ROOT = script(
             "root.lua",
-            "meta values counts edges roots held doomed ledger changed",
+            "meta values counts edges roots held doomed ledger changed incoming",
             "name expected floor target operation lease by space capacity",
             "status version target floor freed");
     static final Script STEP = script(

@@ -18,17 +18,19 @@ final class InspectionScripts {
             "meta values counts edges roots leases lease-info held doomed ledger",
             "",
             "status values large edges roots leases doomed records miscounts memory");
-    static final Script SIZES = script("sizes.lua", "meta values counts", "id…", "status sizes");
-    static final Script SCAN = script("scan.lua", "meta values", "cursor count", "status cursor bytes packed chunks");
+    static final Script SIZES = script("sizes.lua", "meta values counts incoming", "id…", "status sizes");
+    static final Script SCAN =
+            script("scan.lua", "meta values incoming", "cursor count", "status cursor bytes packed chunks");
     static final Script VERIFY = script(
             "verify.lua",
             "meta changed values incoming",
             "operation token lease cursor seen…",
             "status run cursor noted");
-    static final Script MARK = script("mark.lua", "meta", "operation token lease", "status run now incarnation");
+    static final Script MARK =
+            script("mark.lua", "meta values incoming", "operation token lease", "status run now incarnation torn");
     static final Script REPAIR = script(
             "repair.lua",
-            "meta values counts edges leases lease-info held doomed ledger changed",
+            "meta values counts edges leases lease-info held doomed ledger changed incoming",
             "token fix id field expected fixed lease evidence by space capacity",
             "status");
     static final Script DESTROY = script(
@@ -103,12 +105,16 @@ final class InspectionScripts {
                 reply.text(0), reply.text(1), reply.bytes(2), reply.part(3).allBytes());
     }
 
-    /** What a call of a mark answers: which server it was, and which life of the graph. */
-    record Marked(String status, String run, long serverMillis, String incarnation) {}
+    /**
+     * What a call of a mark answers: which server it was, and which life of the graph.
+     *
+     * @param torn how often values had another name for a while (names.lua)
+     */
+    record Marked(String status, String run, long serverMillis, String incarnation, String torn) {}
 
     Marked mark(String operation, String token, long leaseMillis) {
         Reply reply = graph.call(MARK, List.of(ascii(operation), ascii(token), number(leaseMillis)));
-        return new Marked(reply.text(0), reply.text(1), reply.number(2), reply.text(3));
+        return new Marked(reply.text(0), reply.text(1), reply.number(2), reply.text(3), reply.text(4));
     }
 
     /** Mends one thing; the words of {@code fix} are in repair.lua. */

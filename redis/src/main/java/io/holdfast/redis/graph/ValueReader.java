@@ -49,12 +49,45 @@ final class ValueReader {
     /** The value, if it is there now; without a hold it may be gone the next moment. */
     Optional<byte[]> find(ValueId id) {
         check(id);
+        Optional<byte[]> value = read(id);
+        if (value.isPresent()) {
+            return value;
+        }
+        checkName();
+        return read(id);
+    }
+
+    private Optional<byte[]> read(ValueId id) {
         byte[] value =
                 link().command(Command.HGET, scripts.key("values"), id.raw()).bytesOrNull();
         return value != null ? Optional.of(value) : large(id, "values", 1);
     }
 
+    /**
+     * To be asked before something that was not found is called gone; then it must be looked for once more. After a
+     * transaction that was torn apart values has another name (names.lua), until the next call of a script.
+     */
+    void checkName() {
+        if (link().command(Command.HEXISTS, scripts.key("incoming"), new byte[0])
+                        .number()
+                == 1) {
+            throw new HoldfastException(
+                    Category.RETRY,
+                    "the values of graph " + graph + " have another name: a transaction was torn apart");
+        }
+    }
+
     Map<ValueId, byte[]> findAll(List<ValueId> ids) {
+        Map<ValueId, byte[]> found = readAll(ids);
+        if (found.keySet().containsAll(ids)) {
+            return found;
+        }
+        checkName();
+        found.putAll(readAll(ids.stream().filter(id -> !found.containsKey(id)).toList()));
+        return found;
+    }
+
+    private Map<ValueId, byte[]> readAll(List<ValueId> ids) {
         Map<ValueId, byte[]> found = new LinkedHashMap<>();
         for (int from = 0; from < ids.size(); from += MOST_IN_A_CALL) {
             List<ValueId> some = ids.subList(from, Math.min(ids.size(), from + MOST_IN_A_CALL));

@@ -105,7 +105,7 @@ final class VerifySession implements AutoCloseable {
         } else if (!watched.status().equals("OK")) {
             voided = "the verifier was cut off for longer than " + LEASE_MILLIS / 1_000 + " s; try again";
         } else if (!watched.run().equals(run)) {
-            voided = "the server was restarted or replaced meanwhile; try again";
+            voided = "the server was restarted or replaced meanwhile, or a transaction was torn apart; try again";
         }
         return voided.isEmpty();
     }

@@ -133,7 +133,15 @@ final class WhyWalk {
         if (count != null) {
             return new String(count, StandardCharsets.ISO_8859_1);
         }
-        return command(Command.HEXISTS, "values", id.raw()).number() == 1 ? "1" : "";
+        if (isThere(id)) {
+            return "1";
+        }
+        graph.reader().checkName();
+        return isThere(id) ? "1" : "";
+    }
+
+    private boolean isThere(ValueId id) {
+        return command(Command.HEXISTS, "values", id.raw()).number() == 1;
     }
 
     private int walkTo(ValueId target) {

@@ -7,9 +7,9 @@
 -- REPLY status detail
 local meta, values, counts, edges, leases, info, held, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 --@include alive.lua
---@include names.lua
 
 local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
@@ -17,8 +17,6 @@ if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence == writer.sequence then return {'OK', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
-local torn = part == 'v' and straighten()
-if torn then return torn end
 local state = redis.call('HGET', counts, id)
 local v, e = 0, 0
 if state then

@@ -2,11 +2,12 @@
 -- Takes a lease. It holds nothing yet (a writer), or one value, or the value that a root names now (a snapshot).
 -- valid-until: the server time after which this call is a ghost; a lease outlives it, released or not, so that a repeat
 -- either finds the lease or comes too late.
--- KEYS  meta values counts leases lease-info held roots changed
+-- KEYS  meta values counts leases lease-info held roots changed incoming
 -- ARGV  lease valid-until length kind holder target
 -- REPLY status target now born
-local meta, values, counts, leases, info, held, roots, changed = unpack(KEYS)
+local meta, values, counts, leases, info, held, roots, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 
 local lease, length, kind, target = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[6]

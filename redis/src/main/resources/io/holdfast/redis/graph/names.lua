@@ -1,13 +1,14 @@
 -- Between the two runs of put.lua values is called incoming, and has the mark ''. A server can refuse the second run after
--- the first: the sync of its disk failed meanwhile, or a client sent the two without a transaction around them.
--- Needs: incoming, values.
+-- the first: the sync of its disk failed meanwhile, or a client sent the two without a transaction around them. Then every value
+-- seems to be gone. So whoever asks for values gives them their name back first, counts that in meta, for those who read
+-- with plain commands over a longer time, and has its call repeated.
+-- Needs: meta, incoming, values.
 
--- Gives values its name back. Answers nothing if it has it, otherwise the error to end with: what was read is not true.
-local function straighten()
-  if redis.call('HEXISTS', incoming, '') == 0 then return nil end
+if redis.call('HEXISTS', incoming, '') == 1 then
   if redis.call('RENAMENX', incoming, values) == 0 then
     return redis.error_reply('TORN values and incoming are both there, and incoming has what values should have')
   end
   redis.call('HDEL', values, '')
+  redis.call('HINCRBY', meta, 'torn', 1)
   return redis.error_reply('TRYAGAIN a transaction was torn apart, and values had the name incoming')
 end

@@ -36,10 +36,10 @@ if #ARGV == 0 then
   return {'OK', ''}
 end
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include alive.lua
---@include names.lua
 
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
@@ -102,8 +102,7 @@ if more then
 end
 if #adopted > 0 then
   local raised, letter, id = raise(adopted, times)
-  -- What seems gone may be in values under its other name.
-  if not raised then return straighten() or {letter == 'b' and 'BUILDING' or 'GONE', id} end
+  if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', id} end
   set = raised
 end
 local handed = members(ids_of(ARGV[9]))
@@ -150,25 +149,16 @@ if #back > 0 or width == 32 then
 end
 
 -- The name first: where that is refused, nothing is written.
-local function lend_name()
+if ARGV[15] == '1' then
+  redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
   redis.call('HSET', values, '', WIDE)
   local renamed = redis.pcall('RENAMENX', values, incoming)
-  if renamed == 1 then return nil end
-  redis.call('HDEL', values, '')
-  if renamed ~= 0 then return renamed end -- an error: the user may not rename
-  local torn = straighten()
-  if torn then return torn end
-  redis.call('UNLINK', incoming)
-  return lend_name()
+  if renamed ~= 1 then
+    redis.call('HDEL', values, '')
+    return renamed -- an error: the user may not rename
+  end
+  values = incoming -- until the second run
 end
-local refused
-if ARGV[15] == '1' then
-  refused = lend_name()
-elseif lists_from > values_from then
-  refused = straighten()
-end
-if refused then return refused end
-if ARGV[15] == '1' then values = incoming end -- until the second run
 
 -- Now everything is written.
 local n = #set

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Gives a lease up on purpose: for good, at once for what fits the budget, the rest by later steps.
--- KEYS  meta values counts edges leases lease-info held doomed ledger changed
+-- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  lease by space budget capacity
 -- REPLY status cause freed
-local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
+local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua

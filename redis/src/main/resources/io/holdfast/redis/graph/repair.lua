@@ -11,11 +11,12 @@
 --   unhold    removes a lease's hold on a value that is not there
 --   unlease   gives the holds of a lease that is not there to the work list
 --   deadline  gives a lease that has no deadline one, its length from now
--- KEYS  meta values counts edges leases lease-info held doomed ledger changed
+-- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  token fix id field expected fixed lease evidence by space capacity
 -- REPLY status
-local meta, values, counts, edges, leases, info, held, doomed, ledger, changed = unpack(KEYS)
+local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua

@@ -2,11 +2,12 @@
 -- Sets or drops a root, if it still has the version that the caller saw. The new target is held before the old one is
 -- released. An absent root has version 0; what the caller saw of it counts only while no root of the shard was dropped
 -- since (floor), so that a late repeat can never bring a dropped root back.
--- KEYS  meta values counts edges roots held doomed ledger changed
+-- KEYS  meta values counts edges roots held doomed ledger changed incoming
 -- ARGV  name expected floor target operation lease by space capacity
 -- REPLY status version target floor freed
-local meta, values, counts, edges, roots, held, doomed, ledger, changed = unpack(KEYS)
+local meta, values, counts, edges, roots, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lines.lua
 --@include settle.lua
 

@@ -1,11 +1,12 @@
 #!lua flags=no-writes
 -- One page of the fields of values, without their bytes: ids packed, chunks of large values as they are. Says how many
 -- bytes it passed, so that the caller can ask for smaller pages where values are large.
--- KEYS  meta values
+-- KEYS  meta values incoming
 -- ARGV  cursor count
 -- REPLY status cursor bytes packed chunks
-local meta, values = unpack(KEYS)
+local meta, values, incoming = unpack(KEYS)
 --@include shard.lua
+--@include whole.lua
 
 local page = redis.call('HSCAN', values, ARGV[1], 'COUNT', ARGV[2])
 local flat = page[2]

@@ -1,10 +1,11 @@
 #!lua flags=no-writes
 -- How many bytes values have; 0 for one that is not there.
--- KEYS  meta values counts
+-- KEYS  meta values counts incoming
 -- ARGV  id…
 -- REPLY status sizes
-local meta, values, counts = unpack(KEYS)
+local meta, values, counts, incoming = unpack(KEYS)
 --@include shard.lua
+--@include whole.lua
 
 local sizes = {}
 local states = redis.call('HMGET', counts, unpack(ARGV))

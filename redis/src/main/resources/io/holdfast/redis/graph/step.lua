@@ -6,15 +6,13 @@
 -- REPLY status freed edges pending next reason cause packed
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua
---@include names.lua
 
 local by, space, budget, capacity = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
-local torn = straighten()
-if torn then return torn end
 if quiet() then
   return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', ''}
 end

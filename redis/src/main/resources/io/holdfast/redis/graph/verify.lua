@@ -16,11 +16,10 @@ if about[5] then
   state, deadline, holder = string.match(about[5], '^(%a+);(%d+);(.*)$')
   deadline = tonumber(deadline)
 end
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+-- Which server this is, and how often values had another name there: with either another one, what was read counts for nothing.
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. '/' .. (redis.call('HGET', meta, 'torn') or 0)
 
 if operation == 'begin' and holder ~= token then
-  local torn = straighten()
-  if torn then return torn end
   if holder and now < deadline then return {'BUSY', run, '0', {}} end
   redis.call('UNLINK', changed)
   redis.call('HSET', meta, 'verify', 'on;' .. digits(now + lease) .. ';' .. token)

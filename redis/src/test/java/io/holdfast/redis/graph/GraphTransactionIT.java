@@ -9,8 +9,10 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
 import io.holdfast.testkit.SharedRedis;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -131,28 +133,108 @@ class GraphTransactionIT {
         assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
     }
 
+    /** Whoever believed that the values are gone would free what they hold, or let them leak. */
     @Test
-    void stepChunkAndVerifyGiveValuesItsNameBackBeforeTheyDoAnything() {
+    void everyScriptThatAsksForValuesGivesThemTheirNameBackBeforeItDoesAnything() {
         GraphWriter writer = graph.writer();
+        GraphWriter other = graph.writer();
+        other.put(bytes("of a writer that is closed"));
+        other.flush();
+        Hold hold = graph.hold(kept, Duration.ofMinutes(1));
+        InspectionScripts inspection = graph.inspectionScripts();
+        Fix fix = Fix.uncount(kept.raw(), bytes("2"));
         for (ThrowingCallable call : List.<ThrowingCallable>of(
                 () -> graph.scripts().step(),
                 () -> writer.put(new byte[GraphWriter.BATCH_BYTES + 1]),
+                () -> graph.root("other").set(kept),
+                () -> graph.root("main").drop(),
+                () -> graph.hold(kept, Duration.ofMinutes(1)),
+                () -> graph.scripts().release(hold.lease().id()),
+                () -> graph.scripts().release(other.lease().id()),
+                () -> inspection.repair("token", fix, "none"),
+                () -> graph.mark(),
                 () -> graph.inspect().verify((phase, done, total) -> {}))) {
+            byte[] counts = redis.dump(GraphFixture.key("counts"));
             tear();
             assertCategory(Category.RETRY, call, "torn");
-            assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+            assertThat(redis.hvals(VALUES))
+                    .containsExactlyInAnyOrder(bytes("kept"), bytes("of a writer that is closed"));
             assertThat(redis.exists(INCOMING)).isFalse();
+            assertThat(redis.dump(GraphFixture.key("counts"))).isEqualTo(counts);
         }
+    }
+
+    @Test
+    void readersAreNotToldThatValuesAreGone() {
+        Snapshot snapshot = graph.snapshot("main");
+        GraphWriter writer = graph.writer();
+        ValueId heldOnce = writer.put(bytes("held once"));
+        writer.flush();
+        tear();
+        for (ThrowingCallable call : List.<ThrowingCallable>of(
+                () -> snapshot.get(kept),
+                () -> graph.find(kept),
+                () -> graph.findAll(List.of(kept)),
+                () -> graph.inspect().why(heldOnce, GraphProgress.NONE),
+                () -> graph.inspectionScripts().sizes(List.of(kept)))) {
+            assertCategory(Category.RETRY, call, "torn");
+        }
+        assertThat(redis.exists(VALUES)).as("a reader writes nothing").isFalse();
+        assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
+        assertThat(snapshot.get(kept)).isEqualTo(bytes("kept"));
+    }
+
+    /** A scan that met nothing would be a catalogue without a single live piece. */
+    @Test
+    void scanDuringWhichValuesHadAnotherNameCountsForNothing() {
+        try (GraphWriter writer = graph.writer()) {
+            for (int i = 0; i < 100; i++) {
+                graph.root("r" + i).set(writer.put(bytes("value " + i)));
+            }
+        }
+        AtomicBoolean torn = new AtomicBoolean();
+        GraphMark.ValueVisitor tearing = (id, value) -> {
+            if (torn.compareAndSet(false, true)) {
+                tear();
+            }
+        };
+        for (boolean straightened : List.of(true, false)) {
+            GraphProgress afterPage = (phase, done, total) -> {
+                if (straightened && redis.exists(INCOMING) && done == total) {
+                    assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
+                }
+            };
+            torn.set(false);
+            assertThat(catchThrowableOfType(HoldfastException.class, () -> {
+                        try (GraphMark mark = graph.mark()) {
+                            mark.scan(tearing, afterPage);
+                        }
+                    }))
+                    .isNotNull();
+            assertThat(torn).isTrue();
+        }
+        torn.set(false);
+        assertCategory(Category.RETRY, () -> graph.readAll(tearing), "torn");
+        assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
+        torn.set(false);
+        VerifyReport report = graph.inspect().verify((phase, done, total) -> {
+            if (phase.equals("counts") && torn.compareAndSet(false, true)) {
+                tear();
+                assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
+            }
+        });
+        assertThat(report.isVoid()).isTrue();
     }
 
     /** Neither can take the place of the other: somebody has to look. */
     @Test
     void namesThatAreBothTakenAreCorruptAndNothingIsThrownAway() {
+        GraphWriter[] writers = {graph.writer(), graph.writer()};
+        writers[0].put(bytes("through the script"));
+        writers[1].put(LONG);
         tear();
         redis.hset(VALUES, new byte[20], bytes("a chunk"));
-        for (byte[] value : List.of(bytes("through the script"), LONG)) {
-            GraphWriter writer = graph.writer();
-            writer.put(value);
+        for (GraphWriter writer : writers) {
             assertCategory(Category.CORRUPT, writer::flush, "both there");
         }
         assertCategory(Category.CORRUPT, () -> graph.scripts().step(), "both there");
