@@ -42,7 +42,9 @@ public record Finding(Kind kind, String thing, String detail, boolean repairable
         /** Values that hold each other in a circle, and nothing else holds them. */
         CYCLE("it cannot be made by any call of Holdfast: export what you need, then destroy the graph"),
         /** The neighbour of a value in a line does not know it: nobody can tell what the two hold together. */
-        BROKEN_LINE("repair lets it hold all of its children by itself; verify once more after that"),
+        BROKEN_LINE(
+                "repair takes that neighbour from it and counts its children once more, to be safe; repair again after"
+                        + " that"),
         /** An entry that is not in the form that this version writes. */
         UNREADABLE("look at it by hand: it was not written by Holdfast");
 

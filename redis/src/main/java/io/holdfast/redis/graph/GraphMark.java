@@ -90,8 +90,9 @@ public final class GraphMark implements AutoCloseable {
         for (ValueId id : large) {
             takeLarge(id, visitor);
         }
+        Marked end = call("end");
         ended = true;
-        expect(call("end"));
+        expect(end);
     }
 
     /** Every value that is there all the time; without a mark, values that come and go may be met or not. */

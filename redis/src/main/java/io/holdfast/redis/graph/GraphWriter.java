@@ -13,7 +13,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -35,18 +34,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GraphWriter implements AutoCloseable {
 
-    /** What one call may put, so that it keeps the server no longer than a step: entries of all hashes, bytes, edges. */
-    static final int BATCH_ENTRIES = 320;
-
     static final int BATCH_BYTES = 256 << 10;
-    static final int BATCH_EDGES = 384;
     /** More children than this, or more bytes than {@link #BATCH_BYTES}, and a value is written in chunks. */
     static final int CHUNK_EDGES = 256;
     /** No script fetches larger values to see whether they are there. */
     static final int SMALL_BYTES = 1 << 10;
 
     private static final int TRIES = 50;
-    private static final Optional<Predecessor> NO_VERSION = Optional.empty();
 
     /** More children than this, and a value is in no line: what leaves one is compared with its neighbours. */
     static final int LINE_EDGES = 64;
@@ -61,6 +55,11 @@ public final class GraphWriter implements AutoCloseable {
 
         Pending(byte[] bytes, List<ValueId> children) {
             this(bytes, children, null);
+        }
+
+        /** The same in no line, if it was to go after one of these. */
+        Pending withoutOneOf(Set<ValueId> befores) {
+            return before != null && befores.contains(before.id()) ? new Pending(bytes, children) : this;
         }
 
         /** Those that the one before does not hold. */
@@ -79,6 +78,27 @@ public final class GraphWriter implements AutoCloseable {
         }
     }
 
+    /**
+     * What one call has to do: entries of all hashes, bytes, and edges, of which those that a value shares with the one
+     * before are compared and not counted. Bounded, so that it keeps the server no longer than a step.
+     */
+    private record Size(int entries, int bytes, int edges) {
+
+        private static final int MOST_ENTRIES = 320;
+        private static final int MOST_EDGES = 384;
+        private static final Size NONE = new Size(0, 0, 0);
+
+        Size plus(Pending value) {
+            int own = value.ownChildren().size();
+            int shared = value.children().size() - own;
+            return new Size(entries + value.entries(), bytes + value.bytes().length, edges + own + (shared + 3) / 4);
+        }
+
+        boolean fits() {
+            return entries <= MOST_ENTRIES && bytes <= BATCH_BYTES && edges <= MOST_EDGES;
+        }
+    }
+
     private final ValueGraph graph;
     private final GraphLease lease;
     private final ReentrantLock lock = new ReentrantLock();
@@ -88,9 +108,7 @@ public final class GraphWriter implements AutoCloseable {
     /** What the lease holds. */
     private final Set<ValueId> mine = new HashSet<>();
 
-    private int batchEntries;
-    private int batchBytes;
-    private int batchEdges;
+    private Size size = Size.NONE;
     private long sequence;
     /** Sent, but not answered: must be sent again as it is before anything else. */
     private @Nullable PutRequest unanswered;
@@ -112,7 +130,7 @@ public final class GraphWriter implements AutoCloseable {
     }
 
     public ValueId put(byte[] value, List<ValueId> children) {
-        return put(value, children, NO_VERSION);
+        return putValue(value, children, null);
     }
 
     /**
@@ -124,13 +142,16 @@ public final class GraphWriter implements AutoCloseable {
      * @param before the version before, as it was read; if it is gone, this is a plain put
      */
     public ValueId put(byte[] value, List<ValueId> children, Predecessor before) {
-        return put(value, children, Optional.of(before));
+        return putValue(value, children, before);
     }
 
-    private ValueId put(byte[] value, List<ValueId> children, Optional<Predecessor> before) {
+    private ValueId putValue(byte[] value, List<ValueId> children, @Nullable Predecessor before) {
         graph.checkSize(value.length);
         List<ValueId> checked = List.copyOf(children);
-        before.ifPresent(it -> graph.reader().check(it.id()));
+        if (before != null) {
+            graph.reader().check(before.id());
+            before.children().forEach(graph.reader()::check);
+        }
         checked.forEach(graph.reader()::check);
         lock.lock();
         try {
@@ -147,30 +168,27 @@ public final class GraphWriter implements AutoCloseable {
                 putLarge(id, value, checked);
                 return id;
             }
-            Pending pending = new Pending(
-                    value.clone(),
-                    checked,
-                    before.map(it -> inLine(checked, it)).orElse(null));
-            if (batchEntries + pending.entries() > BATCH_ENTRIES
-                    || batchBytes + value.length > BATCH_BYTES
-                    || batchEdges + pending.ownChildren().size() > BATCH_EDGES) {
+            Pending pending = new Pending(value.clone(), checked, before == null ? null : placeInLine(checked, before));
+            if (!size.plus(pending).fits()) {
                 sendBatch();
             }
-            batch.put(id, pending);
-            if (pending.before() != null) {
-                afterInBatch.put(pending.before().id(), id);
-            }
-            batchEntries += pending.entries();
-            batchBytes += value.length;
-            batchEdges += pending.ownChildren().size();
+            add(id, pending);
             return id;
         } finally {
             lock.unlock();
         }
     }
 
+    private void add(ValueId id, Pending pending) {
+        batch.put(id, pending);
+        size = size.plus(pending);
+        if (pending.before() != null) {
+            afterInBatch.put(pending.before().id(), id);
+        }
+    }
+
     /** Whom a value with these children goes after in the line of the one before: the last of the batch that is in it. */
-    private @Nullable Predecessor inLine(List<ValueId> children, Predecessor before) {
+    private @Nullable Predecessor placeInLine(List<ValueId> children, Predecessor before) {
         ValueId last = before.id();
         while (afterInBatch.containsKey(last)) {
             last = afterInBatch.get(last);
@@ -249,7 +267,7 @@ public final class GraphWriter implements AutoCloseable {
 
     /** The batch and the change in one round trip; or, answering null, the batch alone where it may take several. */
     private @Nullable RootAnswer sendBatchAndName(ValueId id, RootChange change) {
-        boolean mayTakeSeveral = unanswered != null || graph.width() != ValueId.TIME_ORDERED;
+        boolean mayTakeSeveral = unanswered != null || graph.width() != ValueId.TIME_ORDERED || !size.fits();
         PutRequest request = mayTakeSeveral ? null : PutRequest.of(batch, Set.of(), mine);
         if (request == null || !request.tops().contains(id)) {
             sendBatch();
@@ -259,13 +277,17 @@ public final class GraphWriter implements AutoCloseable {
         named = id;
         Named answer = graph.scripts().putAndName(lease, sequence + 1, request, change);
         take(answer.put(), request, new HashSet<>());
+        if (batch.containsKey(id)) { // a line was refused
+            sendBatch();
+            return null;
+        }
         return answer.root() != null ? answer.root() : graph.scripts().root(change, lease.id());
     }
 
     private void sendBatch() {
         Set<ValueId> present = new HashSet<>();
         for (int attempt = 1; !batch.isEmpty(); attempt++) {
-            PutRequest request = unanswered != null ? unanswered : PutRequest.of(batch, present, mine);
+            PutRequest request = unanswered != null ? unanswered : PutRequest.of(firstPart(), present, mine);
             unanswered = request;
             Answer answer = graph.scripts().put(lease, sequence + 1, request);
             take(answer, request, present);
@@ -289,11 +311,16 @@ public final class GraphWriter implements AutoCloseable {
                     mine.remove(named);
                     named = null;
                 }
-                batch.clear();
-                afterInBatch.clear();
-                batchEntries = 0;
-                batchBytes = 0;
-                batchEdges = 0;
+                Map<ValueId, Pending> rest = new LinkedHashMap<>(batch);
+                rest.keySet().removeAll(request.ids());
+                rebuild(rest);
+            }
+            case "ALONE" -> {
+                named = null;
+                Set<ValueId> useless = new HashSet<>(PutRequest.unpack(answer.detail(), graph.width()));
+                Map<ValueId, Pending> all = new LinkedHashMap<>();
+                batch.forEach((id, value) -> all.put(id, value.withoutOneOf(useless)));
+                rebuild(all);
             }
             case "EXISTS" -> {
                 for (ValueId id : PutRequest.unpack(answer.detail(), graph.width())) {
@@ -305,6 +332,30 @@ public final class GraphWriter implements AutoCloseable {
             case "DRAINING" -> graph.scripts().step();
             default -> throw end(answer);
         }
+    }
+
+    private void rebuild(Map<ValueId, Pending> values) {
+        batch.clear();
+        afterInBatch.clear();
+        size = Size.NONE;
+        values.forEach(this::add);
+    }
+
+    /** The batch, or as much of it from its beginning as one call may do: more than that gathers only where lines are refused. */
+    private Map<ValueId, Pending> firstPart() {
+        if (size.fits()) {
+            return batch;
+        }
+        Map<ValueId, Pending> part = new LinkedHashMap<>();
+        Size done = Size.NONE;
+        for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
+            done = done.plus(entry.getValue());
+            if (!done.fits() && !part.isEmpty()) {
+                break;
+            }
+            part.put(entry.getKey(), entry.getValue());
+        }
+        return part;
     }
 
     private void putLarge(ValueId id, byte[] value, List<ValueId> children) {

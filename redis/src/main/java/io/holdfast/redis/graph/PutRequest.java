@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
  * A batch of values as put.lua takes it. The client counts what it can: a value of the batch is held by the values of
  * the batch that name it, and by the writer if none does. Only children outside the batch are for the server to check.
  *
+ * @param ids the values of the batch
  * @param head the arguments between the sequence and the lists
  * @param values id and bytes of the new values
  * @param befores values outside the batch that values of it go after in their lines
@@ -24,6 +25,7 @@ import java.util.stream.Collectors;
  * @param handed values that the writer held and does not hold afterwards
  */
 record PutRequest(
+        Set<ValueId> ids,
         List<byte[]> head,
         List<byte[]> values,
         List<Replaced> befores,
@@ -96,7 +98,7 @@ record PutRequest(
                 GraphScripts.number(fresh.isEmpty() || isFew(values) ? 0 : 1));
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
-        return new PutRequest(head, values, lists.befores(), lists.all(), allTops, handed);
+        return new PutRequest(Set.copyOf(batch.keySet()), head, values, lists.befores(), lists.all(), allTops, handed);
     }
 
     /** What put.lua takes between the change and the end: who goes after whom, few values, and the entries of edges. */

@@ -111,9 +111,7 @@ final class ValueReader {
         byte[] entry =
                 link().command(Command.HGET, scripts.key("edges"), id.raw()).bytesOrNull();
         return unpack(
-                entry != null
-                        ? EdgeEntry.read(entry, width).packed()
-                        : large(id, "edges", 2).orElse(new byte[0]));
+                entry != null ? edges(entry).packed() : large(id, "edges", 2).orElse(new byte[0]));
     }
 
     Map<ValueId, List<ValueId>> childrenOfAll(List<ValueId> ids) {
@@ -133,7 +131,7 @@ final class ValueReader {
             byte[] entry = entries.get(i);
             byte[] state = states.get(i);
             if (entry != null) {
-                found.put(ids.get(i), EdgeEntry.read(entry, width));
+                found.put(ids.get(i), edges(entry));
             } else if (state != null && new String(state, ISO_8859_1).indexOf('|') >= 0) {
                 found.put(ids.get(i), new EdgeEntry(PutRequest.pack(children(ids.get(i))), null, null));
             } else {
@@ -141,6 +139,14 @@ final class ValueReader {
             }
         }
         return found;
+    }
+
+    private EdgeEntry edges(byte[] entry) {
+        try {
+            return EdgeEntry.read(entry, width);
+        } catch (IllegalArgumentException e) {
+            throw new HoldfastException(Category.CORRUPT, "graph " + graph + " has " + e.getMessage(), "run verify", e);
+        }
     }
 
     /** Values reachable from one, parents before children, each once. Asks {@code check} before every call. */

@@ -13,7 +13,7 @@ local function parts_of(entry)
   return string.sub(entry, 1, -2 * width - 2), string.sub(entry, -2 * width - 1, -width - 2), string.sub(entry, -width - 1, -2)
 end
 
-local function entry_of(list, before, after)
+local function line_entry(list, before, after)
   if before == NOBODY and after == NOBODY then return list end
   return list .. before .. after .. '\1'
 end

@@ -13,8 +13,8 @@
 --   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
 --   befores  values outside the batch that values of the batch are put after (see lines.lua), packed; then, for each, its
 --            children as the client knows them and those of them that the new value does not have; the lists of the new
---            values are the first ones, in this order. The client counts on the one before for what both have. Where that
---            is not so, the new value holds all of its children.
+--            values are the first ones, in this order. The client counts on the one before for what both have; where that
+--            is not so, the answer is ALONE and names those that are of no use.
 --   bytes    how many new values are put by this call alone: their ids and bytes come before the lists
 -- The bytes of many new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
@@ -66,11 +66,6 @@ end
 local set = {}
 local outside = ids_of(ARGV[7])
 local adopted, times = outside, numbers_of(ARGV[8])
-local more -- by id, where it is not as the client has counted
-local function count_more()
-  more = {}
-  for i, id in ipairs(outside) do more[id] = times[i] or 1 end
-end
 local befores, heirs, earlier = ids_of(ARGV[17]), {}, {}
 local values_from = 19 + 2 * #befores
 local lists_from = values_from + 2 * ARGV[18]
@@ -82,22 +77,14 @@ if ARGV[16] ~= '' then
 --@include version.lua
   change = read_change(ARGV[16])
   if change and change.old ~= '' then
-    if not more then count_more() end
+    local more = {}
+    for i, id in ipairs(outside) do more[id] = times[i] or 1 end
     ending, lists, given_up = succeed(change.old, more)
-  end
-end
-local last = #ARGV
-for i, before in ipairs(befores) do
-  if heirs[before] then
-    ARGV[last + 1], ARGV[last + 2] = before, entry_of(ARGV[17 + 2 * i], earlier[i], ARGV[lists_from + 2 * i - 2])
-    last = last + 2
-  end
-end
-if more then
-  adopted, times = {}, {}
-  for id, number in pairs(more) do
-    adopted[#adopted + 1] = id
-    times[#times + 1] = number
+    adopted, times = {}, {}
+    for id, number in pairs(more) do
+      adopted[#adopted + 1] = id
+      times[#times + 1] = number
+    end
   end
 end
 if #adopted > 0 then
@@ -177,8 +164,16 @@ if noting then
     touched[#touched + 1] = ARGV[i]
     for _, id in ipairs(ids_of((parts_of(ARGV[i + 1])))) do touched[#touched + 1] = id end
   end
+  for _, id in ipairs(befores) do touched[#touched + 1] = id end
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
+end
+local last = #ARGV
+for i, before in ipairs(befores) do
+  if heirs[before] then -- it did not end in this call
+    ARGV[last + 1], ARGV[last + 2] = before, line_entry(ARGV[17 + 2 * i], earlier[i], ARGV[lists_from + 2 * i - 2])
+    last = last + 2
+  end
 end
 if lists_from > values_from then redis.call('HSET', values, unpack(ARGV, values_from, lists_from - 1)) end
 if #ARGV >= lists_from then
@@ -204,6 +199,7 @@ if #tops > 0 then
   redis.call('ZADD', held, unpack(add))
 end
 if sequence % 16 == 1 then
+  if ARGV[15] == '0' then widen(values) end
   widen(edges)
   widen(counts)
 end

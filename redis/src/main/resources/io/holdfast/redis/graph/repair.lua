@@ -5,8 +5,8 @@
 --   doom      gives a value that nothing holds to the work list
 --   uncount   removes a count that belongs to no value
 --   unedge    removes edges that belong to no value, and releases what they held
---   part      takes a value out of a line that is broken. What it holds is not known then, so each of its children gets a hold:
---             one too many rather than one too few
+--   part      takes a neighbour that does not know it from a value in a line. What the two hold together is not known then, so
+--             each of its children gets another hold: one too many rather than one too few
 --   unchunk   removes a chunk that belongs to no value
 --   unhold    removes a lease's hold on a value that is not there
 --   unlease   gives the holds of a lease that is not there to the work list
@@ -52,17 +52,15 @@ elseif fix == 'unedge' then
   finish(release(list), cause, by, space, capacity)
 elseif fix == 'part' then
   local entry = redis.call('HGET', edges, id)
-  local list, before = parts_of(fixed)
+  local list = parts_of(fixed)
   if not entry or parts_of(entry) ~= list then return {'CHANGED'} end
-  if select(2, parts_of(entry)) ~= before then
-    local ids, more = {}, tally(list)
-    for child in pairs(more) do ids[#ids + 1] = child end
-    local numbers, shapes = look_up(ids)
-    for i, child in ipairs(ids) do
-      if numbers[i] then redis.call('HSET', counts, child, digits(numbers[i] + more[child]) .. shapes[i]) end
-    end
-    note(ids)
+  local ids, more = {}, tally(list)
+  for child in pairs(more) do ids[#ids + 1] = child end
+  local numbers, shapes = look_up(ids)
+  for i, child in ipairs(ids) do
+    if numbers[i] then redis.call('HSET', counts, child, digits(numbers[i] + more[child]) .. shapes[i]) end
   end
+  note(ids)
   redis.call('HSET', edges, id, fixed)
 elseif fix == 'unchunk' then
   if there then return {'CHANGED'} end

@@ -110,6 +110,14 @@ local function fetch_neighbours(entries)
   for i, entry in ipairs(redis.call('HMGET', edges, unpack(wanted))) do lines[wanted[i]] = entry end
 end
 
+-- What it takes to leave a line, beside the value's own children: those of the one after may be given up as well, and the
+-- three are compared.
+local function units_to_leave(entry)
+  if #entry % width == 0 then return 0 end
+  local _, before, after = parts_of(entry)
+  return math.ceil((#(lines[after] or '') + #(lines[before] or '') / 4) / width)
+end
+
 -- Takes a value out of its line. The one after it takes over what both hold and the one before does not. Answers what
 -- nobody of the line holds any longer, packed. Where the neighbours do not say that they are, nothing is given up on such
 -- evidence; verify tells the whole story.
@@ -124,10 +132,11 @@ local function leave_line(id, entry)
     redis.call('HINCRBY', meta, 'miscounts', 1)
     return ''
   end
-  if before ~= NOBODY then lines[before], moved[before] = entry_of(list_before, before_that, after), true end
-  if after ~= NOBODY then lines[after], moved[after] = entry_of(list_after, before, after_that), true end
+  if before ~= NOBODY then lines[before], moved[before] = line_entry(list_before, before_that, after), true end
+  if after ~= NOBODY then lines[after], moved[after] = line_entry(list_after, before, after_that), true end
   if noting then
-    note({before, after})
+    if before ~= NOBODY then note({before}) end
+    if after ~= NOBODY then note({after}) end
     note(ids_of(list .. list_after))
   end
   local earlier, here, later = tally(list_before), tally(list), tally(list_after)
@@ -164,17 +173,18 @@ local function cascade(dead, budget)
     for i = last, first, -1 do
       local id = dead[i]
       local entry = lines[id] or entries[i - first + 1]
-      local children = entry and math.floor(#entry / width) or 0
-      full = cut > 0 and spent + children > budget
+      local children = entry and #parts_of(entry) / width or 0
+      local units = children + (entry and units_to_leave(entry) or 0)
+      full = cut > 0 and spent + units > budget
       if full then break end
       dead[i] = nil
       gone[#gone + 1] = id
       taken = taken + 1
-      spent = spent + children + 2
+      spent = spent + units + 2
       if entry then
+        cut = cut + children
         gone_edges[#gone_edges + 1] = id
         given_up[#given_up + 1] = #entry % width == 0 and entry or leave_line(id, entry)
-        cut = cut + children - (#entry % width == 0 and 0 or 2)
       end
     end
     local more = release(table.concat(given_up))

@@ -44,7 +44,7 @@ local function succeed(old, more)
   local function inherit(number)
     local at = lists_from + 2 * number - 1
     local list, _, after = parts_of(ARGV[at])
-    ARGV[at] = entry_of(list, NOBODY, after)
+    ARGV[at] = line_entry(list, NOBODY, after)
     return ARGV[18 + 2 * number]
   end
 

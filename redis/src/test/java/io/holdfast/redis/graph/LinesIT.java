@@ -254,6 +254,133 @@ class LinesIT {
         assertSoundWith(1 + 8);
     }
 
+    /** So many values of so many children each. */
+    private List<Page> pages(int number, int children) {
+        List<Page> pages = new ArrayList<>();
+        for (int i = 0; i < number; i++) {
+            List<ValueId> own = new ArrayList<>();
+            for (int j = 0; j < children; j++) {
+                own.add(writer.put(bytes("leaf")));
+            }
+            pages.add(put("page " + i, own));
+        }
+        writer.flush();
+        return pages;
+    }
+
+    /** Who loses a race for the place after has counted on children that it now has to count itself, many times as many. */
+    @Test
+    void linesThatAreRefusedInTheirHundredsAreMadeUpForInBoundedCalls() {
+        List<Page> pages = pages(150, 60);
+        pages.forEach(page -> after(page, "winner", page.children()));
+        writer.flush();
+        GraphWriter loser = graph.writer();
+        pages.forEach(page -> loser.put(bytes("loser"), page.children(), page.asBefore()));
+        loser.flush();
+        assertSoundWith(150 * 60 + 3 * 150 + 8);
+        writer.close();
+        fixture.drain();
+        assertSoundWith(150 * 60 + 150);
+        loser.close();
+        fixture.drain();
+        assertSoundWith(0);
+    }
+
+    @Test
+    void manyLinesWhileAVerifyRunsAreNoted() {
+        List<Page> pages = pages(150, 64);
+        AtomicBoolean done = new AtomicBoolean();
+        VerifyReport report = graph.inspect().verify((phase, at, total) -> {
+            if (phase.equals("counts") && done.compareAndSet(false, true)) {
+                pages.forEach(page -> after(page, "next", page.children()));
+                writer.flush();
+            }
+        });
+        assertThat(report.findings()).isEmpty();
+        assertSoundWith(150 * 64 + 2 * 150 + 8);
+    }
+
+    /** Short ones between long ones: what goes with them is what the long ones behind them have again. */
+    @Test
+    void shortVersionsBetweenLongOnesAreChargedForWhatTheyTakeAlong() {
+        for (int budget : new int[] {384, 2_048}) {
+            try (GraphFixture own =
+                    new GraphFixture(server.uri().toString(), GraphFixture.with(GraphSettings.STEP_EDGES, budget))) {
+                List<Page> pages = pages(200, 64);
+                GraphWriter between = graph.writer();
+                List<Page> thin = new ArrayList<>();
+                for (Page page : pages) {
+                    List<ValueId> one = page.children().subList(0, 1);
+                    thin.add(new Page(between.put(bytes("thin"), one, page.asBefore()), one));
+                }
+                between.flush();
+                GraphWriter last = graph.writer();
+                for (int i = 0; i < pages.size(); i++) {
+                    last.put(bytes("last"), pages.get(i).children(), thin.get(i).asBefore());
+                }
+                last.flush();
+                between.close();
+                own.drain();
+                assertSoundWith(200 * 64 + 2 * 200 + 8);
+                writer.close();
+                own.drain();
+                assertSoundWith(200 * 64 + 200);
+                last.close();
+                own.drain();
+                assertSoundWith(0);
+            }
+            beginAnew();
+        }
+    }
+
+    /** A caller that names the new children for the old ones. */
+    @Test
+    void childOfTheBatchThatIsTakenForOneOfThePredecessorIsHeldAllTheSame() {
+        Page first = put("first", leaves);
+        writer.flush();
+        List<ValueId> next = new ArrayList<>(leaves);
+        next.set(0, writer.put(bytes("new leaf")));
+        ValueId second = writer.put(bytes("second"), next, new Predecessor(first.id(), next));
+        graph.root("main").set(second);
+        writer.close();
+        fixture.drain();
+        assertThat(graph.children(second)).isEqualTo(next);
+        assertSoundWith(1 + 8);
+    }
+
+    /** The second has lost its place in the line: it counts on the first all the same. */
+    @Test
+    void repairOfABrokenLineKeepsWhatTheOtherOneCountsOn() {
+        Page first = named("first", put("first", leaves));
+        Page second = named("second", after(first, "second", leaves));
+        writer.close();
+        redis.hset(
+                GraphFixture.key("edges"),
+                second.id().raw(),
+                new EdgeEntry(entry(second).packed(), null, null).write(16));
+        graph.inspect().repair(true, GraphProgress.NONE);
+        graph.root("first").drop();
+        fixture.drain();
+        assertThat(graph.findAll(second.children())).hasSize(8);
+        graph.inspect().repair(true, GraphProgress.NONE);
+        assertSoundWith(1 + 8);
+    }
+
+    @Test
+    void onlyWhatIsThereIsNoted() {
+        Page first = named("first", put("first", leaves));
+        Page second = named("second", after(first, "second", leaves));
+        writer.close();
+        AtomicBoolean done = new AtomicBoolean();
+        VerifyReport report = graph.inspect().verify((phase, at, total) -> {
+            if (phase.equals("values") && done.compareAndSet(false, true)) {
+                graph.root("first").drop();
+                fixture.drain();
+            }
+        });
+        assertThat(report.unjudged()).isEqualTo(2 + second.children().size());
+    }
+
     /** Neighbours that contradict each other are no reason to free anything. */
     @Test
     void nothingIsGivenUpInALineThatIsBroken() {

@@ -144,7 +144,7 @@ public final class ModelRun {
         String id = attempt(process, () -> {
             String made = before.isEmpty()
                     ? process.put(writer, bytes, chosen)
-                    : process.put(writer, bytes, chosen, before.get(), childrenOf(before.get()));
+                    : process.put(writer, bytes, chosen, before.get(), childrenOf(before.get(), chosen));
             values.put(made, bytes);
             children.put(made, List.copyOf(chosen));
             return made;
@@ -165,10 +165,13 @@ public final class ModelRun {
         return id;
     }
 
-    /** As a client has read them; now and then it is mistaken. */
-    private List<String> childrenOf(String id) {
+    /** As a client has read them; now and then it is mistaken, and takes those of the next version for them. */
+    private List<String> childrenOf(String id, List<String> now) {
         List<String> known = new ArrayList<>(children.getOrDefault(id, List.of()));
-        if (!known.isEmpty() && random.nextInt(10) == 0) {
+        if (random.nextInt(20) == 0) {
+            return now;
+        }
+        if (!known.isEmpty() && random.nextInt(20) == 0) {
             known.remove(random.nextInt(known.size()));
         }
         return known;
