@@ -285,25 +285,22 @@ final class HoldfastSubject implements Subject {
                     .append(counts.keySet())
                     .append("; ");
         }
+        return faults.append(faultsInMeta(edges, large)).toString();
+    }
+
+    private String faultsInMeta(long edges, long large) {
         Map<String, String> meta = redis.hgetAll(new String(GraphFixture.key("meta"), UTF_8));
         long chunks = redis.hkeys(GraphFixture.key("values")).stream()
                 .filter(field -> field.length > addressing.width())
                 .count();
-        if (!String.valueOf(edges).equals(meta.get("edges"))
-                || !String.valueOf(large).equals(meta.getOrDefault("large", "0"))
-                || !String.valueOf(chunks).equals(meta.getOrDefault("chunks", "0"))
-                || meta.containsKey("miscounts")) {
-            faults.append("meta is ")
-                    .append(meta)
-                    .append(" with ")
-                    .append(edges)
-                    .append(" edges, ")
-                    .append(large)
-                    .append(" large values and ")
-                    .append(chunks)
-                    .append(" chunks; ");
-        }
-        return faults.toString();
+        boolean isWell = String.valueOf(edges).equals(meta.get("edges"))
+                && String.valueOf(large).equals(meta.getOrDefault("large", "0"))
+                && String.valueOf(chunks).equals(meta.getOrDefault("chunks", "0"))
+                && !meta.containsKey("miscounts");
+        return isWell
+                ? ""
+                : "meta is " + meta + " with " + edges + " edges, " + large + " large values and " + chunks
+                        + " chunks; ";
     }
 
     private static String faultsInLines(Map<String, EdgeEntry> lists) {
