@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.redis.graph.InspectionScripts.Marked;
+import io.holdfast.redis.link.Reply;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -123,13 +124,11 @@ public final class GraphMark implements AutoCloseable {
         int count = LEAST_PAGE;
         long done = 0;
         do {
-            var page = graph.link()
-                    .command(
-                            Command.HSCAN,
-                            graph.scripts().key("values"),
-                            cursor,
-                            GraphScripts.ascii("COUNT"),
-                            GraphScripts.number(count));
+            Reply page = page(graph, cursor, count);
+            if (page.part(1).size() == 0) {
+                look(graph); // a page without anything may be one of values that have another name (names.lua)
+                page = page(graph, cursor, count);
+            }
             List<byte @Nullable []> flat = page.part(1).allBytes();
             long bytes = 0;
             for (int i = 0; i + 1 < flat.size(); i += 2) {
@@ -147,6 +146,16 @@ public final class GraphMark implements AutoCloseable {
             afterPage.run();
         } while (cursor.length != 1 || cursor[0] != '0');
         return large;
+    }
+
+    private static Reply page(ValueGraph graph, byte[] cursor, int count) {
+        return graph.link()
+                .command(
+                        Command.HSCAN,
+                        graph.scripts().key("values"),
+                        cursor,
+                        GraphScripts.ascii("COUNT"),
+                        GraphScripts.number(count));
     }
 
     private static void take(int width, byte[] field, byte[] value, List<ValueId> large, ValueVisitor visitor)
@@ -218,7 +227,6 @@ public final class GraphMark implements AutoCloseable {
                                         ? ""
                                         : "it was not carried on for " + lease.toMillis() + " ms";
         if (!why.isEmpty()) {
-            ended = true;
             throw new HoldfastException(
                     Category.LAPSED,
                     "the mark on graph " + graph.name() + " is lost: " + why,

@@ -316,6 +316,7 @@ public final class GraphWriter implements AutoCloseable {
                 rebuild(rest);
             }
             case "ALONE" -> {
+                sequence++;
                 named = null;
                 Set<ValueId> useless = new HashSet<>(PutRequest.unpack(answer.detail(), graph.width()));
                 Map<ValueId, Pending> all = new LinkedHashMap<>();

@@ -15,7 +15,7 @@ final class InspectionScripts {
 
     static final Script STATISTICS = script(
             "statistics.lua",
-            "meta values counts edges roots leases lease-info held doomed ledger",
+            "meta values counts edges roots leases lease-info held doomed ledger incoming",
             "",
             "status values large edges roots leases doomed records miscounts memory");
     static final Script SIZES = script("sizes.lua", "meta values counts incoming", "id…", "status sizes");

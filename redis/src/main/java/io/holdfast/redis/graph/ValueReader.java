@@ -34,6 +34,8 @@ import redis.clients.jedis.Protocol.Command;
 final class ValueReader {
 
     private static final int MOST_IN_A_CALL = 256;
+    private static final String VALUES = "values";
+    private static final String INCOMING = "incoming";
     private static final Pattern LARGE = Pattern.compile("[^|]+\\|(\\d+),(\\d+)(?:\\|.*)?", Pattern.DOTALL);
 
     private final GraphScripts scripts;
@@ -49,49 +51,46 @@ final class ValueReader {
     /** The value, if it is there now; without a hold it may be gone the next moment. */
     Optional<byte[]> find(ValueId id) {
         check(id);
-        Optional<byte[]> value = read(id);
-        if (value.isPresent()) {
-            return value;
-        }
-        checkName();
-        return read(id);
+        return read(id, VALUES)
+                .or(() -> isTorn() ? read(id, INCOMING) : Optional.empty())
+                .or(() -> read(id, VALUES));
     }
 
-    private Optional<byte[]> read(ValueId id) {
-        byte[] value =
-                link().command(Command.HGET, scripts.key("values"), id.raw()).bytesOrNull();
-        return value != null ? Optional.of(value) : large(id, "values", 1);
+    private Optional<byte[]> read(ValueId id, String part) {
+        byte[] value = link().command(Command.HGET, scripts.key(part), id.raw()).bytesOrNull();
+        return value != null ? Optional.of(value) : large(id, part, 1);
     }
 
     /**
-     * To be asked before something that was not found is called gone; then it must be looked for once more. After a
-     * transaction that was torn apart values has another name (names.lua), until the next call of a script.
+     * Whether values has the name incoming: after a transaction that was torn apart, until the next call of a script that
+     * writes (names.lua). What is not in values is looked for there, and then in values once more, before it is called gone.
      */
-    void checkName() {
-        if (link().command(Command.HEXISTS, scripts.key("incoming"), new byte[0])
+    boolean isTorn() {
+        return link().command(Command.HEXISTS, scripts.key(INCOMING), new byte[0])
                         .number()
-                == 1) {
-            throw new HoldfastException(
-                    Category.RETRY,
-                    "the values of graph " + graph + " have another name: a transaction was torn apart");
-        }
+                == 1;
     }
 
     Map<ValueId, byte[]> findAll(List<ValueId> ids) {
-        Map<ValueId, byte[]> found = readAll(ids);
-        if (found.keySet().containsAll(ids)) {
-            return found;
+        Map<ValueId, byte[]> found = new LinkedHashMap<>(readAll(ids, VALUES));
+        if (!found.keySet().containsAll(ids)) {
+            if (isTorn()) {
+                found.putAll(readAll(without(ids, found), INCOMING));
+            }
+            found.putAll(readAll(without(ids, found), VALUES));
         }
-        checkName();
-        found.putAll(readAll(ids.stream().filter(id -> !found.containsKey(id)).toList()));
         return found;
     }
 
-    private Map<ValueId, byte[]> readAll(List<ValueId> ids) {
+    private static List<ValueId> without(List<ValueId> ids, Map<ValueId, byte[]> found) {
+        return ids.stream().filter(id -> !found.containsKey(id)).toList();
+    }
+
+    private Map<ValueId, byte[]> readAll(List<ValueId> ids, String part) {
         Map<ValueId, byte[]> found = new LinkedHashMap<>();
         for (int from = 0; from < ids.size(); from += MOST_IN_A_CALL) {
             List<ValueId> some = ids.subList(from, Math.min(ids.size(), from + MOST_IN_A_CALL));
-            Reply reply = link().command(Command.HMGET, scripts.key("values"), raw(some));
+            Reply reply = link().command(Command.HMGET, scripts.key(part), raw(some));
             List<byte @Nullable []> values = reply.allBytes();
             for (int i = 0; i < some.size(); i++) {
                 ValueId id = some.get(i);
@@ -99,7 +98,7 @@ final class ValueReader {
                 if (value != null) {
                     found.put(id, value);
                 } else {
-                    large(id, "values", 1).ifPresent(whole -> found.put(id, whole));
+                    large(id, part, 1).ifPresent(whole -> found.put(id, whole));
                 }
             }
         }

@@ -3,6 +3,8 @@ package io.holdfast.redis.graph;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.graph.InspectionScripts.Watched;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
@@ -14,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * are fetched while the verifier works, so that on the server only a few wait at a time.
  */
 final class VerifySession implements AutoCloseable {
+
+    private static final Logger LOG = System.getLogger(VerifySession.class.getName());
 
     /** After so long without a word from the verifier, nobody notes for it any more. */
     private static final long LEASE_MILLIS = 60_000;
@@ -114,9 +118,16 @@ final class VerifySession implements AutoCloseable {
         return scripts.verify(operation, token, LEASE_MILLIS, cursor, seen);
     }
 
-    /** Nobody notes any more. */
+    /** Nobody notes any more; if Redis cannot be told so, not after the deadline. */
     @Override
     public void close() {
-        call("end");
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            try {
+                call("end");
+                return;
+            } catch (HoldfastException e) {
+                LOG.log(Level.DEBUG, "a verify could not be ended: {0}", e);
+            }
+        }
     }
 }

@@ -133,15 +133,12 @@ final class WhyWalk {
         if (count != null) {
             return new String(count, StandardCharsets.ISO_8859_1);
         }
-        if (isThere(id)) {
-            return "1";
-        }
-        graph.reader().checkName();
-        return isThere(id) ? "1" : "";
+        boolean isThere = isIn("values", id) || (graph.reader().isTorn() && isIn("incoming", id)) || isIn("values", id);
+        return isThere ? "1" : "";
     }
 
-    private boolean isThere(ValueId id) {
-        return command(Command.HEXISTS, "values", id.raw()).number() == 1;
+    private boolean isIn(String part, ValueId id) {
+        return command(Command.HEXISTS, part, id.raw()).number() == 1;
     }
 
     private int walkTo(ValueId target) {

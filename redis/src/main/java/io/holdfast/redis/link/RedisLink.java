@@ -293,8 +293,9 @@ public final class RedisLink implements AutoCloseable {
     }
 
     /**
-     * Before the first transaction: an empty one. Where MULTI is refused (a user who may not, a proxy that knows none), what
-     * follows it would be done all the same, each for itself.
+     * Before the first transaction, also after a connection broke: an empty one, and the script. Where MULTI is refused (a user
+     * who may not, a proxy that knows none), what follows it would be done all the same, each for itself; and a server that was
+     * started again does not know the script, but would do what stands beside it.
      */
     private void tryTransaction(Call call) {
         if (transacts || !call.isTransaction()) {
@@ -307,6 +308,7 @@ public final class RedisLink implements AutoCloseable {
             begun.get();
             done.get();
         }
+        load(call);
         transacts = true;
     }
 
@@ -531,6 +533,9 @@ public final class RedisLink implements AutoCloseable {
 
     private HoldfastException failure(String doing, RuntimeException failure) {
         if (failure instanceof JedisException e) {
+            if (e instanceof JedisConnectionException || e instanceof JedisRedirectionException) {
+                transacts = false; // the next server may be another one
+            }
             forgetConnections(e);
             return RedisFailures.of(doing, e);
         }

@@ -1,7 +1,7 @@
 -- Puts values of the batch after others that are there. Those must be at the end of their lines and have the children that the
 -- client says, or the batch is refused: the client has counted on them. It does not matter whether anybody holds them: as long
 -- as they are there, they hold their children.
--- Needs: edges, befores, heirs, earlier, and what lines.lua gives.
+-- Needs: edges, befores, heirs, earlier, lease, writer, sequence, and what lines.lua and lease.lua give.
 -- heirs: the one before -> its number in befores
 -- earlier: for each number the one before that
 
@@ -17,4 +17,9 @@ for i, entry in ipairs(redis.call('HMGET', edges, unpack(befores))) do
   heirs[befores[i]] = i
   if after ~= NOBODY then useless[#useless + 1] = befores[i] end
 end
-if #useless > 0 then return {'ALONE', table.concat(useless)} end
+if #useless > 0 then
+  -- The number of the call is used: should a repeat of it come later than what the client does instead, it does nothing.
+  writer.sequence, writer.reply = sequence, 'alone'
+  write_lease(lease, writer)
+  return {'ALONE', table.concat(useless)}
+end

@@ -40,9 +40,9 @@ end
 
 -- For each id the number of its holds and its shape, or nil and the letter of its state, as holds has them; nil and nil
 -- where there is no such value. A value without an entry in counts is held once, if it is in values; such values are
--- small (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each.
+-- small (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers also which have none.
 local function look_up(ids)
-  local numbers, shapes = {}, {}
+  local numbers, shapes, uncounted = {}, {}, {}
   local missing, places, n = {}, {}, 0
   for i, count in ipairs(redis.call('HMGET', counts, unpack(ids))) do
     if count then
@@ -51,6 +51,7 @@ local function look_up(ids)
       n = n + 1
       missing[n] = ids[i]
       places[n] = i
+      uncounted[i] = true
     end
   end
   if n > 0 then
@@ -58,5 +59,5 @@ local function look_up(ids)
       if bytes then numbers[places[i]], shapes[places[i]] = 1, '' end
     end
   end
-  return numbers, shapes
+  return numbers, shapes, uncounted
 end

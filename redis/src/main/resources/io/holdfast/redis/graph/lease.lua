@@ -20,8 +20,13 @@ local function write_lease(lease, it)
     digits(it.sequence), it.state, digits(it.length), it.kind, it.born, it.holder, it.reply}, ';'))
 end
 
--- Notes that a writer's call was done. Its reply was OK: a call that is refused is not noted.
+-- Notes that a writer's call was done. Its reply was OK: a call that is refused is not noted, but for one that asked for lines
+-- (after.lua), whose reply is kept.
 local function did(lease, it, sequence)
+  if it.reply ~= '' then
+    it.sequence, it.reply = tonumber(sequence), ''
+    return write_lease(lease, it)
+  end
   redis.call('HSET', info, lease, sequence .. string.sub(it.text, #digits(it.sequence) + 1))
 end
 

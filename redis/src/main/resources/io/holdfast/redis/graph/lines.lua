@@ -7,9 +7,11 @@
 
 local NOBODY = string.rep('\0', width)
 
--- The children of an entry, packed; of a value in a line also the one before and the one after.
+-- The children of an entry, packed; of a value in a line also the one before and the one after. An entry of any other length was
+-- not written by us, and says nothing.
 local function parts_of(entry)
   if #entry % width == 0 then return entry, NOBODY, NOBODY end
+  if #entry % width ~= 1 or #entry <= 2 * width then return '', NOBODY, NOBODY end
   return string.sub(entry, 1, -2 * width - 2), string.sub(entry, -2 * width - 1, -width - 2), string.sub(entry, -width - 1, -2)
 end
 

@@ -44,7 +44,7 @@ end
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
 if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
-if sequence == writer.sequence then return {'OK', ''} end
+if sequence == writer.sequence then return {writer.reply == 'alone' and 'ALONE' or 'OK', ARGV[17]} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
 local function numbers_of(text)
@@ -106,7 +106,9 @@ if #back > 0 or width == 32 then
   local mine = ids_of(ARGV[14])
   local fresh = #mine
   for _, id in ipairs(back) do mine[#mine + 1] = id end
-  local numbers, shapes = look_up(mine)
+  local numbers, shapes, uncounted = look_up(mine)
+  local has_children = {}
+  for i = lists_from, #ARGV, 2 do has_children[ARGV[i]] = true end
   local wrong = {}
   local more = numbers_of(ARGV[12])
   local already = ids_of(ARGV[13])
@@ -118,6 +120,8 @@ if #back > 0 or width == 32 then
   end
   for i, id in ipairs(mine) do
     local n, shape = numbers[i], shapes[i]
+    -- Bytes of a value with children that nobody has counted were never put: they came beside a script that did not run.
+    if uncounted[i] and has_children[id] then n, shape = nil, nil end
     if shape and not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
     if (n ~= nil) ~= (i > fresh) then
       wrong[#wrong + 1] = id

@@ -128,7 +128,7 @@ local function leave_line(id, entry)
   if before ~= NOBODY then list_before, before_that, after_before = parts_of(lines[before] or '') end
   local list_after, before_after, after_that = '', id, NOBODY
   if after ~= NOBODY then list_after, before_after, after_that = parts_of(lines[after] or '') end
-  if after_before ~= id or before_after ~= id then
+  if after_before ~= id or before_after ~= id or #entry % width ~= 1 then
     redis.call('HINCRBY', meta, 'miscounts', 1)
     return ''
   end
@@ -173,7 +173,7 @@ local function cascade(dead, budget)
     for i = last, first, -1 do
       local id = dead[i]
       local entry = lines[id] or entries[i - first + 1]
-      local children = entry and #parts_of(entry) / width or 0
+      local children = entry and math.floor(#parts_of(entry) / width) or 0
       local units = children + (entry and units_to_leave(entry) or 0)
       full = cut > 0 and spent + units > budget
       if full then break end

@@ -1,10 +1,10 @@
 #!lua flags=no-writes
 -- How much there is, from lengths and counters: nothing is walked. Memory is the server's own estimate from samples, -1
 -- where it does not tell.
--- KEYS  meta values counts edges roots leases lease-info held doomed ledger
+-- KEYS  meta values counts edges roots leases lease-info held doomed ledger incoming
 -- ARGV
 -- REPLY status values large edges roots leases doomed records miscounts memory
-local meta, values, counts, edges, roots, leases, info, held, doomed, ledger = unpack(KEYS)
+local meta, values, counts, edges, roots, leases, info, held, doomed, ledger, incoming = unpack(KEYS)
 --@include shard.lua
 
 local counters = redis.call('HMGET', meta, 'edges', 'chunks', 'large', 'miscounts')
@@ -18,6 +18,8 @@ for _, key in ipairs(KEYS) do
   end
   memory = memory + (usage or 0)
 end
-return {'OK', digits(redis.call('HLEN', values) - counters[2] + counters[3]), digits(counters[3]), digits(counters[1]),
+-- After a torn transaction they are called incoming, and have a mark (names.lua).
+local fields = redis.call('HEXISTS', incoming, '') == 1 and redis.call('HLEN', incoming) - 1 or redis.call('HLEN', values)
+return {'OK', digits(fields - counters[2] + counters[3]), digits(counters[3]), digits(counters[1]),
   redis.call('HLEN', roots), redis.call('ZCARD', leases), redis.call('LLEN', doomed), redis.call('XLEN', ledger),
   digits(counters[4]), digits(memory)}

@@ -42,7 +42,7 @@ local function shrink(id, count)
     local list = redis.call('HGET', edges, field) or ''
     dead = release(list)
     redis.call('HDEL', edges, field)
-    done = #list / width
+    done = math.floor(#list / width)
     cut = cut + done
     e = e - 1
   else

@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
+import io.holdfast.Why;
+import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -165,24 +167,100 @@ class GraphTransactionIT {
         }
     }
 
+    /** Nor do they have to wait: as long as the disk fails, no script can give values their name back. */
     @Test
-    void readersAreNotToldThatValuesAreGone() {
-        Snapshot snapshot = graph.snapshot("main");
+    void readersFindValuesUnderTheirOtherName() {
         GraphWriter writer = graph.writer();
+        ValueId large = writer.put(new byte[300_000]);
         ValueId heldOnce = writer.put(bytes("held once"));
         writer.flush();
+        Snapshot snapshot = graph.snapshot("main");
+        long values = graph.inspect().statistics().values();
         tear();
-        for (ThrowingCallable call : List.<ThrowingCallable>of(
-                () -> snapshot.get(kept),
-                () -> graph.find(kept),
-                () -> graph.findAll(List.of(kept)),
-                () -> graph.inspect().why(heldOnce, GraphProgress.NONE),
-                () -> graph.inspectionScripts().sizes(List.of(kept)))) {
-            assertCategory(Category.RETRY, call, "torn");
-        }
-        assertThat(redis.exists(VALUES)).as("a reader writes nothing").isFalse();
-        assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
         assertThat(snapshot.get(kept)).isEqualTo(bytes("kept"));
+        assertThat(graph.find(large))
+                .hasValueSatisfying(value -> assertThat(value).hasSize(300_000));
+        assertThat(graph.findAll(List.of(kept, large, heldOnce))).hasSize(3);
+        assertThat(graph.inspect().why(heldOnce, GraphProgress.NONE)).isInstanceOf(Why.Alive.class);
+        assertThat(graph.inspect().statistics().values()).isEqualTo(values);
+        assertCategory(Category.RETRY, () -> graph.inspectionScripts().sizes(List.of(kept)), "torn");
+        assertThat(redis.exists(VALUES)).as("a reader writes nothing").isFalse();
+    }
+
+    @Test
+    void markThatIsLostByATornTransactionDoesNotStopFreeing() {
+        GraphMark mark = graph.mark();
+        tear();
+        assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
+        assertCategory(Category.LAPSED, mark::check, "torn");
+        mark.close();
+        graph.root("main").drop();
+        assertThat(fixture.drain()).isZero(); // dropping has freed it
+        assertThat(graph.find(kept)).isEmpty();
+    }
+
+    @Test
+    void repairThatEndsWhileValuesHaveAnotherNameStillReports() {
+        redis.hset(GraphFixture.key("counts"), kept.raw(), bytes("7"));
+        AtomicBoolean torn = new AtomicBoolean();
+        RepairReport report = graph.inspect().repair(true, (phase, done, total) -> {
+            if (phase.equals("repair") && torn.compareAndSet(false, true)) {
+                tear();
+            }
+        });
+        assertThat(report.repaired()).hasSize(1);
+        assertThat(graph.inspect().verify(GraphProgress.NONE).isSound()).isTrue();
+    }
+
+    /** Bytes that came beside a script which the server did not know are not taken for a value that was put. */
+    @Test
+    void strayBytesOfAValueWithChildrenAreNotTakenForTheValue() {
+        graph.destroy();
+        Settings content = GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT);
+        try (GraphFixture own = new GraphFixture(server.uri().toString(), content)) {
+            GraphWriter writer = own.graph.writer();
+            ValueId child = writer.put(bytes("child"));
+            writer.flush();
+            ValueId parent = writer.put(LONG, child);
+            redis.hset(VALUES, parent.raw(), LONG);
+            own.graph.root("main").set(parent);
+            writer.close();
+            own.drain();
+            assertThat(own.graph.children(parent)).containsExactly(child);
+            assertThat(own.graph.find(child)).isPresent();
+            assertThat(own.graph.inspect().verify(GraphProgress.NONE).isSound()).isTrue();
+        }
+    }
+
+    @Test
+    void serverThatWasStartedAgainIsGivenTheScriptBeforeAnythingStandsBesideIt() {
+        try (RedisServer own = RedisServer.setup().durable().start();
+                GraphFixture there = new GraphFixture(own.uri().toString(), Settings.none())) {
+            GraphWriter writer = there.graph.writer();
+            writer.put(LONG);
+            writer.flush();
+            ValueId id = writer.put(LONG);
+            try (Jedis direct = own.client()) {
+                direct.hset(VALUES, bytes(""), bytes(" ".repeat(65)));
+                direct.rename(VALUES, INCOMING);
+            }
+            own.kill();
+            own.restart();
+            HoldfastException torn = null;
+            for (int i = 0; i < 5 && torn == null; i++) {
+                HoldfastException refused = catchThrowableOfType(HoldfastException.class, writer::flush);
+                assertThat(refused).as("the name is given back first").isNotNull();
+                torn = refused.toString().contains("torn") ? refused : null;
+            }
+            assertThat(torn).isNotNull();
+            try (Jedis direct = own.client()) {
+                assertThat(direct.hexists(VALUES, id.raw()))
+                        .as("bytes beside a script that did not run")
+                        .isFalse();
+            }
+            writer.flush();
+            assertThat(there.graph.find(id)).isPresent();
+        }
     }
 
     /** A scan that met nothing would be a catalogue without a single live piece. */

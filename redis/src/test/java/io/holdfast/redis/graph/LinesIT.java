@@ -9,7 +9,10 @@ import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -286,6 +289,42 @@ class LinesIT {
         assertSoundWith(0);
     }
 
+    /** A call that was refused arrives once more, when its place in the line is free and the writer has done something else. */
+    @Test
+    void refusedBatchThatArrivesLateDoesNothing() {
+        List<Page> pages = pages(20, 64);
+        GraphWriter winner = graph.writer();
+        pages.forEach(page -> winner.put(bytes("winner"), page.children(), page.asBefore()));
+        winner.flush();
+        GraphWriter loser = graph.writer();
+        Map<ValueId, GraphWriter.Pending> batch = new LinkedHashMap<>();
+        for (int i = 0; i < pages.size(); i++) {
+            Page page = pages.get(i);
+            ValueId id = ValueId.parse("7f%030x".formatted(i));
+            batch.put(id, new GraphWriter.Pending(new byte[600], page.children(), page.asBefore()));
+        }
+        PutRequest refused = PutRequest.of(batch, Set.of(), Set.of());
+        assertThat(graph.scripts().put(loser.lease(), 1, refused).status()).isEqualTo("ALONE");
+        assertThat(graph.scripts().put(loser.lease(), 1, refused).status())
+                .as("repeated")
+                .isEqualTo("ALONE");
+        winner.close();
+        fixture.drain();
+        assertThat(graph.scripts().put(loser.lease(), 1, refused).status())
+                .as("late")
+                .isEqualTo("ALONE");
+        batch.replaceAll((id, value) -> new GraphWriter.Pending(value.bytes(), value.children()));
+        PutRequest alone = PutRequest.of(batch, Set.of(), Set.of());
+        assertThat(graph.scripts().put(loser.lease(), 2, alone).status()).isEqualTo("OK");
+        assertThat(graph.scripts().put(loser.lease(), 2, alone).status())
+                .as("repeated")
+                .isEqualTo("OK");
+        assertThat(graph.scripts().put(loser.lease(), 1, refused).status())
+                .as("late")
+                .isEqualTo("STALE");
+        assertSoundWith(20 * 64 + 2 * 20 + 8);
+    }
+
     @Test
     void manyLinesWhileAVerifyRunsAreNoted() {
         List<Page> pages = pages(150, 64);
@@ -379,6 +418,28 @@ class LinesIT {
             }
         });
         assertThat(report.unjudged()).isEqualTo(2 + second.children().size());
+    }
+
+    /** What was not written by Holdfast must not stop a step half way. */
+    @Test
+    void entryOfAnyLengthDoesNotStopAStep() {
+        for (int parents = 4; parents <= 60; parents += 8) {
+            ValueId bad = writer.put(bytes("bad"), writer.put(bytes("leaf of bad")));
+            for (int i = 1; i < parents; i++) {
+                writer.put(bytes("parent"), writer.put(bytes("only mine")), writer.put(bytes("only mine too")));
+            }
+            for (int i = 0; i < 400; i++) {
+                writer.put(bytes("x"));
+            }
+            writer.flush();
+            redis.hset(GraphFixture.key("edges"), bad.raw(), new byte[40]);
+            writer.close();
+            fixture.drain();
+            assertThat(graph.inspect().statistics().values())
+                    .as("the leaf of bad")
+                    .isOne();
+            beginAnew();
+        }
     }
 
     /** Neighbours that contradict each other are no reason to free anything. */
