@@ -242,12 +242,12 @@ public final class GraphMark implements AutoCloseable {
     /** Ends the mark if the scan has not; freeing goes on. If Redis cannot be reached, the mark lapses. */
     @Override
     public void close() {
-        if (!ended) {
-            ended = true;
+        for (int attempt = 1; attempt <= 2 && !ended; attempt++) {
             try {
                 call("end");
+                ended = true;
             } catch (HoldfastException e) {
-                LOG.log(Level.DEBUG, "a mark on graph {0} could not be ended and will lapse: {1}", graph.name(), e);
+                LOG.log(Level.DEBUG, "a mark on graph {0} could not be ended: {1}", graph.name(), e);
             }
         }
         graph.wake();

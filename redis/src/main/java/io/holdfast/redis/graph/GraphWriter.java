@@ -331,6 +331,10 @@ public final class GraphWriter implements AutoCloseable {
                 }
             }
             case "DRAINING" -> graph.scripts().step();
+            case "BUILDING" -> {
+                unanswered = request; // it did nothing, but may still be under way once more: nothing is added to it
+                throw end(answer);
+            }
             default -> throw end(answer);
         }
     }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -268,6 +269,7 @@ public final class RedisLink implements AutoCloseable {
                 // does.
                 client.executeCommand(new CommandArguments(Protocol.Command.HLEN)
                         .key(call.keys().getFirst()));
+                transacts = false;
                 return send(call);
             }
         });
@@ -312,8 +314,14 @@ public final class RedisLink implements AutoCloseable {
         transacts = true;
     }
 
-    private boolean mustTryTransaction(List<Call> calls) {
-        return !transacts && calls.stream().anyMatch(Call::isTransaction);
+    /** The same before several calls: once for all of them. Answers why it failed, if it did. */
+    private Optional<HoldfastException> tryTransaction(List<Call> calls) {
+        try {
+            calls.stream().filter(Call::isTransaction).findFirst().ifPresent(this::tryTransaction);
+            return Optional.empty();
+        } catch (JedisException | IllegalStateException e) {
+            return Optional.of(failure("a batch of " + calls.size() + " calls", e));
+        }
     }
 
     /** A pipeline to the server that has the keys of the call. */
@@ -362,8 +370,17 @@ public final class RedisLink implements AutoCloseable {
      * @return for each call, in order, its reply or the exception that it would have thrown
      */
     public List<Outcome> callAll(List<Call> calls) {
-        if (calls.size() == 1 || mustTryTransaction(calls)) {
-            return calls.stream().map(call -> Outcome.of(() -> callAlone(call))).toList();
+        if (calls.size() == 1) {
+            return List.of(Outcome.of(() -> callAlone(calls.getFirst())));
+        }
+        Optional<HoldfastException> refused = tryTransaction(calls);
+        if (refused.isPresent()) {
+            boolean broken = refused.get().getCause() instanceof JedisConnectionException;
+            return calls.stream()
+                    .map(call -> broken || call.isTransaction()
+                            ? new Outcome(null, refused.get())
+                            : Outcome.of(() -> callAlone(call)))
+                    .toList();
         }
         List<Outcome> outcomes = routes == null ? pipeline(calls) : pipelines(routes, calls);
         for (int i = 0; i < outcomes.size(); i++) {

@@ -107,8 +107,15 @@ if #back > 0 or width == 32 then
   local fresh = #mine
   for _, id in ipairs(back) do mine[#mine + 1] = id end
   local numbers, shapes, uncounted = look_up(mine)
-  local has_children = {}
+  -- Bytes of a value with children that have neither a count nor edges were never put: they came beside a script that did not run.
+  local has_children, suspects, is_stray = {}, {}, {}
   for i = lists_from, #ARGV, 2 do has_children[ARGV[i]] = true end
+  for i, id in ipairs(mine) do
+    if uncounted[i] and numbers[i] and has_children[id] then suspects[#suspects + 1] = id end
+  end
+  if #suspects > 0 then
+    for i, entry in ipairs(redis.call('HMGET', edges, unpack(suspects))) do is_stray[suspects[i]] = not entry end
+  end
   local wrong = {}
   local more = numbers_of(ARGV[12])
   local already = ids_of(ARGV[13])
@@ -120,8 +127,7 @@ if #back > 0 or width == 32 then
   end
   for i, id in ipairs(mine) do
     local n, shape = numbers[i], shapes[i]
-    -- Bytes of a value with children that nobody has counted were never put: they came beside a script that did not run.
-    if uncounted[i] and has_children[id] then n, shape = nil, nil end
+    if is_stray[id] then n, shape = nil, nil end
     if shape and not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
     if (n ~= nil) ~= (i > fresh) then
       wrong[#wrong + 1] = id

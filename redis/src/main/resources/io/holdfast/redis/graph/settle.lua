@@ -128,7 +128,7 @@ local function leave_line(id, entry)
   if before ~= NOBODY then list_before, before_that, after_before = parts_of(lines[before] or '') end
   local list_after, before_after, after_that = '', id, NOBODY
   if after ~= NOBODY then list_after, before_after, after_that = parts_of(lines[after] or '') end
-  if after_before ~= id or before_after ~= id or #entry % width ~= 1 then
+  if after_before ~= id or before_after ~= id or #entry % width ~= 1 or #entry <= 2 * width then
     redis.call('HINCRBY', meta, 'miscounts', 1)
     return ''
   end

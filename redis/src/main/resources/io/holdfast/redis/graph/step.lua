@@ -40,9 +40,13 @@ local function shrink(id, count)
   if e > 0 then
     local field = chunk(id, e - 1)
     local list = redis.call('HGET', edges, field) or ''
+    if #list % width ~= 0 then -- not written by us
+      redis.call('HINCRBY', meta, 'miscounts', 1)
+      list = ''
+    end
     dead = release(list)
     redis.call('HDEL', edges, field)
-    done = math.floor(#list / width)
+    done = #list / width
     cut = cut + done
     e = e - 1
   else

@@ -232,6 +232,25 @@ class GraphTransactionIT {
         }
     }
 
+    /** A value whose count was lost is not one that was never put: what names it holds it. */
+    @Test
+    void valueWhoseCountWasLostIsNotTakenForStrayBytes() {
+        graph.destroy();
+        Settings content = GraphFixture.with(GraphSettings.ADDRESSING, Addressing.CONTENT);
+        try (GraphFixture own = new GraphFixture(server.uri().toString(), content)) {
+            GraphWriter first = own.graph.writer();
+            ValueId parent = first.put(bytes("parent"), first.put(bytes("child")));
+            own.graph.root("main").set(parent);
+            first.close();
+            redis.hdel(GraphFixture.key("counts"), parent.raw());
+            GraphWriter second = own.graph.writer();
+            assertThat(second.put(bytes("parent"), second.put(bytes("child")))).isEqualTo(parent);
+            second.close();
+            own.drain();
+            assertThat(own.graph.find(parent)).isPresent();
+        }
+    }
+
     @Test
     void serverThatWasStartedAgainIsGivenTheScriptBeforeAnythingStandsBesideIt() {
         try (RedisServer own = RedisServer.setup().durable().start();

@@ -20,9 +20,11 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -111,6 +113,27 @@ class RedisLinkIT {
                 server.resume();
             }
             await().ignoreExceptionsMatching(RedisLinkIT::isRetry).untilAsserted(() -> sample(link));
+        }
+    }
+
+    /** After a broken connection transactions are tried anew: once for a whole batch, not once for each call of it. */
+    @Test
+    void batchWithATransactionWaitsOnceForAServerThatIsStalled() {
+        RedisServer server = redis.server();
+        try (RedisLink link = connect(server.uri().toString())) {
+            link.call(beside("first"));
+            List<RedisLink.Call> calls = new ArrayList<>(Collections.nCopies(200, sampleCall()));
+            calls.add(beside("second"));
+            server.stall();
+            try {
+                assertRetry(() -> sample(link));
+                Future<List<RedisLink.Outcome>> outcomes = CompletableFuture.supplyAsync(() -> link.callAll(calls));
+                await().atMost(Duration.ofSeconds(20)).until(outcomes::isDone);
+                assertThat(outcomes.resultNow()).hasSize(201).allSatisfy(outcome -> assertRetry(outcome::get));
+            } finally {
+                server.resume();
+            }
+            await().ignoreExceptionsMatching(RedisLinkIT::isRetry).untilAsserted(() -> link.call(beside("third")));
         }
     }
 
