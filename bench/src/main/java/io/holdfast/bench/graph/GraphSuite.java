@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import redis.clients.jedis.Jedis;
@@ -136,29 +137,25 @@ public final class GraphSuite implements Suite {
                 Layout.Counting peer = new ThreeKeys(other.client())) {
             ours.build(tree);
             peer.build(tree);
-            Meter meter = Meter.with(cpu);
-            Meter otherMeter = Meter.with(otherCpu);
-            Contest.Results moved = new Contest()
-                    .add(OURS, () -> meter.measure(copies, () -> ours.movePaths(copies)))
-                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.movePaths(copies)))
-                    .run(run.size(7, 3));
-            Contest.Results gathered = new Contest()
-                    .add(OURS, () -> meter.measure(copies, () -> ours.nextVersions(copies, TOGETHER)))
-                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.nextVersions(copies, TOGETHER)))
-                    .run(run.size(7, 3));
-            Contest.Results single = new Contest()
-                    .add(OURS, () -> meter.measure(copies, () -> ours.nextVersions(copies, 1)))
-                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.nextVersions(copies, 1)))
-                    .run(run.size(7, 3));
-            Contest.Results ofOne = new Contest()
-                    .add(OURS, () -> meter.measure(copies, () -> ours.copyPaths(copies, TOGETHER)))
-                    .add(PEER, () -> otherMeter.measure(copies, () -> peer.copyPaths(copies, TOGETHER)))
-                    .run(run.size(7, 3));
-            run.row(copyRow("path copy: copies per server-CPU-second", gathered).goal(2));
-            run.row(copyRow("path copy, each sent alone", single));
-            run.row(copyRow("path copy, root moved, old path reclaimed", moved));
-            run.row(copyRow("path copies of one and the same version", ofOne));
+            Copying copying = (name, work) -> copyRow(
+                    name,
+                    new Contest()
+                            .add(OURS, () -> Meter.with(cpu).measure(copies, () -> work.accept(ours)))
+                            .add(PEER, () -> Meter.with(otherCpu).measure(copies, () -> work.accept(peer)))
+                            .run(run.size(7, 3)));
+            Row moved = copying.row("path copy, root moved, old path reclaimed", it -> it.movePaths(copies));
+            // Of versions that go together, a later one has children of an earlier one among those that exist.
+            run.row(copying.row("path copy: copies per server-CPU-second", it -> it.nextVersions(copies, TOGETHER))
+                    .goal(2));
+            run.row(copying.row("path copy, each sent alone", it -> it.nextVersions(copies, 1)));
+            run.row(moved);
+            run.row(copying.row("path copies of one and the same version", it -> it.copyPaths(copies, TOGETHER)));
         }
+    }
+
+    /** A row about something that both layouts do with their trees. */
+    private interface Copying {
+        Row row(String name, Consumer<Layout.Counting> work) throws Exception;
     }
 
     private static Row copyRow(String name, Contest.Results results) {

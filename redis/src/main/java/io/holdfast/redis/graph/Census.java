@@ -168,8 +168,8 @@ final class Census {
     }
 
     /**
-     * A value says that another one is next to it in a line, and that one does not say so. If that is the one before,
-     * nobody knows what it holds.
+     * A value says that another one is next to it in a line, and that one does not say so. What the two hold together is
+     * not known then, so the counts of its children are not judged.
      *
      * @param kept its entry in edges without that neighbour
      */

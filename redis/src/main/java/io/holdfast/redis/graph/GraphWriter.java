@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>All or nothing.</b> A batch is applied whole, once, however often it is sent: it carries the lease and a
  * sequence number. A batch that the server refuses (a child that is gone, the lease that lapsed) ends the writer: what
  * was put before stays as it is, nothing of the batch is written, and every later call says why. A failure of category
- * RETRY ends nothing: the next call sends the same batch again.
+ * RETRY ends nothing: the next call sends the same batch again. A batch that counted on predecessors which are of no use
+ * is made anew without them, and then may go in parts.
  *
  * <p>Safe for several threads; they take turns.
  */
