@@ -10,7 +10,6 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -19,16 +18,11 @@ import redis.clients.jedis.AbstractPipeline;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
-import redis.clients.jedis.ConnectionPoolConfig;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
-import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.Response;
 import redis.clients.jedis.ScanIteration;
-import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -177,7 +171,7 @@ public final class RedisLink implements AutoCloseable {
             int turns = Math.min(TURNS, settings.get(LinkSettings.CONNECTIONS));
             Replicas replicas = Replicas.of(uri, settings);
             Duration patience = settings.get(LinkSettings.TIMEOUT);
-            return new RedisLink(open(uri, settings), true, uri.toString(), turns, patience, replicas);
+            return new RedisLink(Connector.connect(uri, settings), true, uri.toString(), turns, patience, replicas);
         } catch (JedisException e) {
             throw RedisFailures.of("connecting to " + uri, e);
         }
@@ -188,60 +182,6 @@ public final class RedisLink implements AutoCloseable {
         RedisLink link = new RedisLink(client, false, "the given client", TURNS, BORROWED_PATIENCE, null);
         link.checkServers();
         return link;
-    }
-
-    private static UnifiedJedis open(RedisUri uri, Settings settings) {
-        int timeoutMillis = Math.toIntExact(settings.get(LinkSettings.TIMEOUT).toMillis());
-        int connectMillis =
-                Math.toIntExact(settings.get(LinkSettings.CONNECT_TIMEOUT).toMillis());
-        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
-                .resp2()
-                .clientName("holdfast")
-                .connectionTimeoutMillis(connectMillis)
-                .socketTimeoutMillis(timeoutMillis)
-                .user(uri.user())
-                .password(uri.password())
-                .database(uri.database());
-        if (uri.tls()) {
-            config.sslOptions(SslOptions.defaults());
-        }
-        ConnectionPoolConfig pool = new ConnectionPoolConfig();
-        int connections = settings.get(LinkSettings.CONNECTIONS);
-        pool.setMaxTotal(connections);
-        pool.setMaxIdle(connections);
-        pool.setMaxWait(settings.get(LinkSettings.TIMEOUT));
-        pool.setTestWhileIdle(false);
-        pool.setTimeBetweenEvictionRuns(Duration.ofMillis(-1)); // no thread of its own
-        Set<HostAndPort> hosts = uri.endpoints().stream()
-                .map(endpoint -> new HostAndPort(endpoint.host(), endpoint.port()))
-                .collect(Collectors.toSet());
-        return switch (uri.mode()) {
-            case STANDALONE ->
-                RedisClient.builder()
-                        .hostAndPort(hosts.iterator().next())
-                        .clientConfig(config.build())
-                        .poolConfig(pool)
-                        .build();
-            case CLUSTER ->
-                RedisClusterClient.builder()
-                        .nodes(hosts)
-                        .clientConfig(config.build())
-                        .poolConfig(pool)
-                        .maxAttempts(5)
-                        .maxTotalRetriesDuration(settings.get(LinkSettings.TIMEOUT))
-                        .build();
-            case SENTINEL ->
-                RedisSentinelClient.builder()
-                        .masterName(String.valueOf(uri.primaryName()))
-                        .sentinels(hosts)
-                        .sentinelClientConfig(DefaultJedisClientConfig.builder()
-                                .connectionTimeoutMillis(connectMillis)
-                                .socketTimeoutMillis(timeoutMillis)
-                                .build())
-                        .clientConfig(config.build())
-                        .poolConfig(pool)
-                        .build();
-        };
     }
 
     /** Calls a script. The first key decides which server of a cluster it goes to. */
