@@ -128,7 +128,7 @@ final class GraphScripts {
         arguments.add(number(sequence));
         arguments.addAll(request.head());
         arguments.add(change);
-        arguments.addAll(request.tail());
+        arguments.addAll(request.tail(change.length > 0));
         return link.call(new Call(PUT, keysOf(PUT), arguments, request.beside()));
     }
 

@@ -140,7 +140,7 @@ final class InspectionScripts {
         return new Destroyed(reply.number(1), reply.number(2));
     }
 
-    /** What went with a graph; chunks of large values count as values. */
+    /** What went with a graph. */
     record Destroyed(long values, long roots) {}
 
     byte[] key(String part) {

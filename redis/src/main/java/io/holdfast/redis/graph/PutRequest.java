@@ -101,15 +101,21 @@ record PutRequest(
         return new PutRequest(Set.copyOf(batch.keySet()), head, values, lists.befores(), lists.all(), allTops, handed);
     }
 
-    /** What put.lua takes between the change and the end: who goes after whom, few values, and the entries of edges. */
-    List<byte[]> tail() {
+    /**
+     * What put.lua takes between the change and the end: who goes after whom, few values, and the entries of edges.
+     *
+     * @param rootChanges whether a root changes with the batch, which may end those that go before
+     */
+    List<byte[]> tail(boolean rootChanges) {
         List<byte[]> tail = new ArrayList<>(2 + 2 * befores.size() + lists.size());
         tail.add(
                 pack(befores.stream().map(Replaced::before).map(Predecessor::id).toList()));
         tail.add(GraphScripts.number(isFew(values) ? values.size() / 2 : 0));
         for (Replaced one : befores) {
             tail.add(pack(one.before().children()));
-            tail.add(pack(EdgeEntry.ownChildren(one.before().children(), one.children())));
+            if (rootChanges) {
+                tail.add(pack(EdgeEntry.ownChildren(one.before().children(), one.children())));
+            }
         }
         tail.addAll(isFew(values) ? values : List.of());
         tail.addAll(lists);

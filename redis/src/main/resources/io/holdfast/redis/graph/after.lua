@@ -1,17 +1,18 @@
 -- Puts values of the batch after others that are there. Those must be at the end of their lines and have the children that the
 -- client says, or the batch is refused: the client has counted on them. It does not matter whether anybody holds them: as long
 -- as they are there, they hold their children.
--- Needs: edges, befores, heirs, earlier, lease, writer, sequence, and what lines.lua and lease.lua give.
+-- Needs: edges, befores, known_at, heirs, earlier, lease, writer, sequence, and what lines.lua and lease.lua give.
 -- heirs: the one before -> its number in befores
 -- earlier: for each number the one before that
 
 local useless = {}
-for i, entry in ipairs(redis.call('HMGET', edges, unpack(befores))) do
-  local known = ARGV[17 + 2 * i]
+local found = redis.call('HMGET', edges, unpack(befores))
+for i = 1, #befores do
+  local entry, known = found[i], ARGV[known_at(i)]
   local after
   if entry == known then
     earlier[i], after = NOBODY, NOBODY
-  elseif entry and #entry == #known + 2 * width + 1 and string.sub(entry, 1, #known) == known then
+  elseif entry and #entry == #known + 2 * width + 1 and string.find(entry, known, 1, true) == 1 then -- makes no string
     earlier[i], after = string.sub(entry, #known + 1, #known + width), string.sub(entry, -width - 1, -2)
   end
   heirs[befores[i]] = i

@@ -6,12 +6,13 @@
 -- REPLY status values roots
 local meta, values, incoming, counts, edges, roots, leases, info, held, doomed, changed, ledger = unpack(KEYS)
 --@include shard.lua
+--@include how-many.lua
 
 local incarnation, by, space, capacity = unpack(ARGV)
 if redis.call('HGET', meta, 'incarnation') ~= incarnation then return {'NOGRAPH'} end
 local names, packed = redis.call('HSCAN', roots, '0', 'COUNT', 256)[2], {}
 for i = 1, math.min(#names, 1024), 2 do packed[#packed + 1] = #names[i] .. ':' .. names[i] end
-local values_gone, roots_gone = redis.call('HLEN', values), redis.call('HLEN', roots)
+local values_gone, roots_gone = how_many(), redis.call('HLEN', roots)
 redis.call('UNLINK', unpack(KEYS, 1, 11))
 if #packed > 0 then
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'DESTROYED',

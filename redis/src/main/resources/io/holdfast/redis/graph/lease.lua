@@ -27,7 +27,7 @@ local function did(lease, it, sequence)
     it.sequence, it.reply = tonumber(sequence), ''
     return write_lease(lease, it)
   end
-  redis.call('HSET', info, lease, sequence .. string.sub(it.text, #digits(it.sequence) + 1))
+  redis.call('HSET', info, lease, sequence .. string.sub(it.text, (string.find(it.text, ';', 1, true))))
 end
 
 -- The lease if it may still act: known, not released, not past its deadline (unless the store was just replaced).

@@ -12,9 +12,9 @@
 --   beside   1: the bytes of the new values stand beside this script; 0: there are none, or they are in bytes
 --   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
 --   befores  values outside the batch that values of the batch are put after (see lines.lua), packed; then, for each, its
---            children as the client knows them and those of them that the new value does not have; the lists of the new
---            values are the first ones, in this order. The client counts on the one before for what both have; where that
---            is not so, the answer is ALONE and names those that are of no use.
+--            children as the client knows them and, where a root changes, those of them that the new value does not have;
+--            the lists of the new values are the first ones, in this order. The client counts on the one before for what
+--            both have; where that is not so, the answer is ALONE and names those that are of no use.
 --   bytes    how many new values are put by this call alone: their ids and bytes come before the lists
 -- The bytes of many new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
 -- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
@@ -67,7 +67,9 @@ local set = {}
 local outside = ids_of(ARGV[7])
 local adopted, times = outside, numbers_of(ARGV[8])
 local befores, heirs, earlier = ids_of(ARGV[17]), {}, {}
-local values_from = 19 + 2 * #befores
+local stride = ARGV[16] == '' and 1 or 2
+local function known_at(number) return 19 + stride * (number - 1) end
+local values_from = known_at(#befores + 1)
 local lists_from = values_from + 2 * ARGV[18]
 if #befores > 0 then
 --@include after.lua
@@ -160,8 +162,9 @@ end
 -- Now everything is written.
 local n = #set
 local entries = numbers_of(ARGV[6])
-for i, id in ipairs(ids_of(ARGV[5])) do
-  set[n + 1] = id
+local shared = ids_of(ARGV[5])
+for i = 1, #shared do
+  set[n + 1] = shared[i]
   set[n + 2] = entries[i] or '1'
   n = n + 2
 end
@@ -179,9 +182,10 @@ if noting then
   note(touched)
 end
 local last = #ARGV
-for i, before in ipairs(befores) do
+for i = 1, #befores do
+  local before = befores[i]
   if heirs[before] then -- it did not end in this call
-    ARGV[last + 1], ARGV[last + 2] = before, line_entry(ARGV[17 + 2 * i], earlier[i], ARGV[lists_from + 2 * i - 2])
+    ARGV[last + 1], ARGV[last + 2] = before, line_entry(ARGV[known_at(i)], earlier[i], ARGV[lists_from + 2 * i - 2])
     last = last + 2
   end
 end
@@ -203,7 +207,7 @@ end
 if #tops > 0 then
   local add = {}
   for i, member in ipairs(tops) do
-    add[2 * i - 1] = 0
+    add[2 * i - 1] = '0' -- as text: the server writes a number out with all its digits
     add[2 * i] = member
   end
   redis.call('ZADD', held, unpack(add))

@@ -14,6 +14,8 @@ local cut = 0          -- edges removed
 local chunks_gone = 0  -- chunks of large values removed from values
 local large_gone = 0   -- large values freed
 local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
+local LONG = 1000      -- microseconds: a step that has taken so long ends, whatever its budget
+local unwatched = 0    -- units since somebody looked at the clock
 local lines = {}       -- id -> entry in edges, of neighbours in lines, as it is to be; false: none
 local moved = {}       -- id -> true: those of them that must be written
 
@@ -69,16 +71,16 @@ end
 local function release(list)
   if list == '' then return {} end
   local ids = ids_of(list)
-  local states = redis.call('HMGET', counts, unpack(ids))
-  local first = 1
-  while first <= #ids and not states[first] do first = first + 1 end
-  if first > #ids and not (marked or quiet()) then
+  local states, n, first = redis.call('HMGET', counts, unpack(ids)), #ids, 1
+  while first <= n and not states[first] do first = first + 1 end
+  local none = (marked or quiet()) and '1' -- what no entry says
+  if first > n and not none then
     free(ids, list)
     return {}
   end
   local childless, others, times, entry_of = {}, {}, {}, {}
-  for i, id in ipairs(ids) do
-    local count = states[i] or (marked or quiet()) and '1'
+  for i = 1, n do
+    local id, count = ids[i], states[i] or none
     if not count then
       childless[#childless + 1] = id
     elseif times[id] then
@@ -149,10 +151,22 @@ local function leave_line(id, entry)
   return table.concat(given_up)
 end
 
+-- Whether the call has taken long already, asked after so many more units. On a machine that has little time for the server
+-- just now a unit is more than it should be. Since Redis 7.2 the clock stands still while a script runs: there the budget
+-- alone bounds a step.
+local function is_long(units)
+  unwatched = unwatched + units
+  if unwatched < 64 then return false end
+  unwatched = 0
+  local clock = redis.call('TIME')
+  return tonumber(clock[1]) * 1000000 + tonumber(clock[2]) - micros > LONG
+end
+
 -- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
 -- parents'. What a step leaves over must be written down and looked up again, so no more are taken at once than the budget
--- is likely to last for with all that only they hold, by what was met so far in each generation. Answers the ids left over,
--- where in them the generations begin, and the units spent: within the budget, but for a first value that alone is over it.
+-- is likely to last for with all that only they hold, by what was met so far in each generation; and no more than what can
+-- be done between two looks at the clock. Answers the ids left over, where in them the generations begin, and the units
+-- spent: within the budget, but for a first value that alone is over it; all of it, if the time is up.
 local function cascade(dead, budget)
   local begins, spent, taken, full = {1}, 0, 0, false
   local took, died = {}, {} -- by generation: values, and children of theirs that nobody held then
@@ -164,8 +178,9 @@ local function cascade(dead, budget)
   end
   while #dead > 0 and not full do
     local generation, last = #begins, #dead
-    local most = math.max(1, math.min(64, math.floor((budget - spent) / likely(generation))))
+    local most = math.max(1, math.min(64, math.floor(math.min(budget - spent, 288) / likely(generation))))
     local first = math.max(begins[generation], last - most + 1)
+    local round = spent
     local entries = redis.call('HMGET', edges, unpack(dead, first, last))
     fetch_neighbours(entries)
     local given_up, before = {}, taken
@@ -195,6 +210,8 @@ local function cascade(dead, budget)
       for _, id in ipairs(more) do dead[#dead + 1] = id end
     end
     while #begins > 1 and begins[#begins] > #dead do begins[#begins] = nil end
+    if is_long(spent - round) then return dead, begins, budget end
+    full = full or spent + spent / taken > budget -- what comes next is not likely to fit
   end
   return dead, begins, spent
 end

@@ -2,9 +2,12 @@
 -- Needs: meta.
 
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local micros = time[1] * 1000000 + time[2]
+local seconds, part = tonumber(time[1]), tonumber(time[2])
+local now = seconds * 1000 + math.floor(part / 1000)
+local micros = seconds * 1000000 + part
 
+-- For arguments and replies: the server would write a number out with all seventeen digits, which takes it longer than most
+-- commands. For the same reason numbers that never change are written as text.
 local function digits(number)
   return string.format('%.0f', number)
 end

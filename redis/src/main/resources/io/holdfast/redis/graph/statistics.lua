@@ -6,9 +6,9 @@
 -- REPLY status values large edges roots leases doomed records miscounts memory
 local meta, values, counts, edges, roots, leases, info, held, doomed, ledger, incoming = unpack(KEYS)
 --@include shard.lua
+--@include how-many.lua
 
-local counters = redis.call('HMGET', meta, 'edges', 'chunks', 'large', 'miscounts')
-for i = 1, 4 do counters[i] = tonumber(counters[i] or 0) end
+local counters = redis.call('HMGET', meta, 'edges', 'large', 'miscounts')
 local memory = 0
 for _, key in ipairs(KEYS) do
   local usage = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', 32)
@@ -18,8 +18,6 @@ for _, key in ipairs(KEYS) do
   end
   memory = memory + (usage or 0)
 end
--- After a torn transaction they are called incoming, and have a mark (names.lua).
-local fields = redis.call('HEXISTS', incoming, '') == 1 and redis.call('HLEN', incoming) - 1 or redis.call('HLEN', values)
-return {'OK', digits(fields - counters[2] + counters[3]), digits(counters[3]), digits(counters[1]),
+return {'OK', digits(how_many()), counters[2] or '0', counters[1] or '0',
   redis.call('HLEN', roots), redis.call('ZCARD', leases), redis.call('LLEN', doomed), redis.call('XLEN', ledger),
-  digits(counters[4]), digits(memory)}
+  counters[3] or '0', digits(memory)}

@@ -19,7 +19,7 @@ end
 if marked then return {'MARKED', 0, 0, redis.call('LLEN', doomed), digits(marked_until - now), '', '', ''} end
 
 local spent = 0
-for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 16)) do
+for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16')) do
   local it = read_lease(lease)
   note({lease})
   redis.call('ZREM', leases, lease)
@@ -68,7 +68,7 @@ end
 
 -- Releases some of what a dead lease held. Answers the ids that nobody holds now, how many holds, and if there are more.
 local function release_lease(lease, most)
-  local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, most)
+  local members = redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', '0', most)
   note({lease})
   if #members == 0 then return {}, 0, false end
   local ids = {}
@@ -108,7 +108,7 @@ local function take_ids(work, head)
   local room = width * math.min(64, math.max(8, math.floor((budget - spent) / 8)))
   local list = string.sub(work, #head + 1)
   if #list > room then
-    redis.call('LSET', doomed, -1, head .. string.sub(list, 1, -room - 1))
+    redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -room - 1))
     return ids_of(string.sub(list, -room))
   end
   local whole = 1
@@ -118,7 +118,7 @@ local function take_ids(work, head)
     list = string.sub(next_work, #head + 1) .. list
     whole = whole + 1
   end
-  redis.call('LTRIM', doomed, 0, -1 - whole)
+  redis.call('LTRIM', doomed, '0', -1 - whole)
   spent = spent + whole - 1
   return ids_of(list)
 end
@@ -127,7 +127,7 @@ end
 local cause
 local left, begins = {}, {}
 while spent < budget and #pending == 0 and #left == 0 do
-  local work = redis.call('LINDEX', doomed, -1)
+  local work = redis.call('LINDEX', doomed, '-1')
   if not work then break end
   local cause_end = 2 + string.byte(work, 2)
   local this = string.sub(work, 3, cause_end)
@@ -150,7 +150,7 @@ end
 
 local all = cause and finish(left, cause, by, space, capacity, begins) or ''
 if not cause then redis.call('UNLINK', incoming) end -- what a client left that died when its script was unknown
-local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
+local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
   all}

@@ -1,7 +1,7 @@
 -- A root that moves on to a value of the batch, in the call that puts it. A version of a tree shares nearly all of its children
 -- with the one before. What the old version gives up and the new one takes goes from one to the other: its count stays, nobody
 -- has to ask for it, and that it is alive says the old version, which holds it.
--- Needs: meta, counts, edges, roots, lists_from, heirs (see after.lua), and what shard.lua and lines.lua give.
+-- Needs: meta, counts, edges, roots, lists_from, known_at, heirs (see after.lua), and what shard.lua and lines.lua give.
 
 local VERSION_VALUES, VERSION_EDGES = 16, 256 -- the most of the old version that ends in this call; steps do the rest
 
@@ -45,7 +45,7 @@ local function succeed(old, more)
     local at = lists_from + 2 * number - 1
     local list, _, after = parts_of(ARGV[at])
     ARGV[at] = line_entry(list, NOBODY, after)
-    return ARGV[18 + 2 * number]
+    return ARGV[known_at(number) + 1]
   end
 
   give_up(old)

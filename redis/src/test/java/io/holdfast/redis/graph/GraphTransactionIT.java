@@ -187,6 +187,19 @@ class GraphTransactionIT {
         assertThat(redis.exists(VALUES)).as("a reader writes nothing").isFalse();
     }
 
+    /** What is written to the ledger is what was there: a large value is one, however many chunks it has. */
+    @Test
+    void destroyCountsValuesUnderTheirOtherName() {
+        GraphWriter writer = graph.writer();
+        writer.put(new byte[600_000]);
+        writer.flush();
+        tear();
+        assertThat(graph.inspectionScripts().destroy(graph.incarnation()).values())
+                .isEqualTo(2);
+        assertThat(redis.exists(VALUES)).isFalse();
+        assertThat(redis.exists(INCOMING)).isFalse();
+    }
+
     @Test
     void markThatIsLostByATornTransactionDoesNotStopFreeing() {
         GraphMark mark = graph.mark();
