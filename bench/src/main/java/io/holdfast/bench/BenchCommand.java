@@ -33,6 +33,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  bench/run link --quick",
             "  bench/run link --json=link.json",
+            "  bench/run graph --server /usr/bin/redis-server",
             "  bench/run slab --trace requests.trace.gz",
             "  bench/run soak --minutes 30",
             "",
@@ -72,6 +73,12 @@ public final class BenchCommand extends CliCommand {
             description = "For suite slab: requests to replay, lines of 'time key size', gzipped or not. Repeatable.")
     private List<Path> traces = new ArrayList<>();
 
+    @Option(
+            names = "--server",
+            paramLabel = "FILE",
+            description = "The redis-server or valkey-server to measure on, instead of the embedded one.")
+    private @Nullable Path server;
+
     @Option(names = "--minutes", paramLabel = "N", description = "For suite soak: for how long (default 5).")
     private int minutes = 5;
 
@@ -85,6 +92,8 @@ public final class BenchCommand extends CliCommand {
     }
 
     public static void main(String[] args) {
+        // The link hands requests to the kernel whole; the peers that use Jedis shall do no worse.
+        System.setProperty("jedis.bufferSize.output", String.valueOf(64 << 10));
         System.exit(new Cli(new BenchCommand(SUITES), Console.ofProcess())
                 .run(arguments(args))
                 .code());
@@ -107,6 +116,9 @@ public final class BenchCommand extends CliCommand {
                         "use one of " + suites.stream().map(Suite::name).collect(Collectors.joining(", "))));
         if (minutes < 1) {
             throw HoldfastException.misuse("--minutes " + minutes, "give 1 or more");
+        }
+        if (server != null) {
+            System.setProperty("holdfast.embedded.server", server.toString());
         }
         if (jsonFile != null) {
             Files.writeString(jsonFile, ""); // a path that cannot be written is refused before the work, not after it

@@ -54,9 +54,23 @@ record ServerBinary(String resource, long size, String sha256) {
                     4_834_880,
                     "07838a2eb6f5961c89d8e6f1f83482de355dfc6bb04e05bfb00ae1f137dee129"));
 
-    /** The executable of this platform, unpacked and checked; worked out once per process. */
+    /** A system property: the server to run instead of the one that is carried along. */
+    static final String OWN = "holdfast.embedded.server";
+
+    /** The executable that {@link #OWN} names; without it that of this platform, unpacked and checked once per process. */
     static Path executable() {
-        return Unpacked.EXECUTABLE.orThrow();
+        String own = System.getProperty(OWN);
+        return own == null ? Unpacked.EXECUTABLE.orThrow() : own(own);
+    }
+
+    static Path own(String name) {
+        Path executable = Path.of(name).toAbsolutePath();
+        if (!Files.isRegularFile(executable) || !Files.isExecutable(executable)) {
+            throw HoldfastException.misuse(
+                    OWN + "=" + name + " is no file that can be executed",
+                    "name a redis-server of version 7 or newer, or a valkey-server; or leave it out");
+        }
+        return executable;
     }
 
     /** The binary for a platform as {@code os.name} and {@code os.arch} call it. */

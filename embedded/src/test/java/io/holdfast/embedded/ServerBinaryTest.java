@@ -1,6 +1,7 @@
 package io.holdfast.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.holdfast.HoldfastException;
@@ -13,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +66,19 @@ final class ServerBinaryTest {
         assertThat(Files.getLastModifiedTime(unpacked)).isEqualTo(LONG_AGO);
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(unpacked)))
                 .isEqualTo("rwx------");
+    }
+
+    @Test
+    void aServerOfOnesOwnIsTakenIfItCanBeExecuted() throws Exception {
+        Path server = binary.unpackInto(folder);
+        Path text = Files.writeString(folder.resolve("text"), "no server", StandardOpenOption.CREATE_NEW);
+
+        assertThat(ServerBinary.own(server.toString())).isEqualTo(server);
+        for (Path wrong : List.of(text, folder, folder.resolve("missing"))) {
+            assertThatThrownBy(() -> ServerBinary.own(wrong.toString()))
+                    .isInstanceOf(HoldfastException.class)
+                    .hasMessageContaining("holdfast.embedded.server=" + wrong + " is no file that can be executed");
+        }
     }
 
     @Test

@@ -97,7 +97,7 @@ final class GraphLayout implements Layout.Counting {
     private static void await(BooleanSupplier done) {
         try {
             while (!done.getAsBoolean()) {
-                TimeUnit.MILLISECONDS.sleep(5);
+                TimeUnit.MILLISECONDS.sleep(20); // asking costs the server too
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

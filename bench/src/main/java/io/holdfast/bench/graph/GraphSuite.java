@@ -50,6 +50,8 @@ public final class GraphSuite implements Suite {
     @Override
     public void measure(Run run) throws Exception {
         try (RedisServer server = RedisServer.start()) {
+            run.note("server: Redis " + server.info("server").get("redis_version") + " with the allocator "
+                    + server.info("memory").get("mem_allocator"));
             trees(run, server);
             pathCopies(run, server);
             longestCalls(run, server);
@@ -191,6 +193,17 @@ public final class GraphSuite implements Suite {
                 run.row(Row.reported("longest step: " + shape.getKey(), "ms", Direction.LOWER, seen.reclaiming())
                         .goal(2));
                 run.row(Row.reported(
+                                "the same but for one in a thousand: " + shape.getKey(),
+                                "ms",
+                                Direction.LOWER,
+                                seen.most())
+                        .goal(2));
+                run.row(Row.reported(
+                        "yardstick: longest of as many calls that touch nothing",
+                        "ms",
+                        Direction.LOWER,
+                        seen.nothing()));
+                run.row(Row.reported(
                         "the same with waiting for a core: " + shape.getKey(),
                         "ms",
                         Direction.LOWER,
@@ -209,12 +222,15 @@ public final class GraphSuite implements Suite {
             rounds.add(measuring.get());
         }
         return new Shapes.Seen(
-                Contest.median(rounds.stream().mapToDouble(Shapes.Seen::putting).toArray()),
-                Contest.median(
-                        rounds.stream().mapToDouble(Shapes.Seen::reclaiming).toArray()),
-                Contest.median(rounds.stream()
-                        .mapToDouble(Shapes.Seen::reclaimingByTheWall)
-                        .toArray()));
+                median(rounds, Shapes.Seen::putting),
+                median(rounds, Shapes.Seen::reclaiming),
+                median(rounds, Shapes.Seen::reclaimingByTheWall),
+                median(rounds, Shapes.Seen::most),
+                median(rounds, Shapes.Seen::nothing));
+    }
+
+    private static double median(List<Shapes.Seen> rounds, ToDoubleFunction<Shapes.Seen> figure) {
+        return Contest.median(rounds.stream().mapToDouble(figure).toArray());
     }
 
     private void pings(Run run, RedisServer server) throws Exception {

@@ -46,6 +46,7 @@ final class PlainHash {
             byte[][] batch = ids.subList(i, i + BATCH).toArray(byte[][]::new);
             calls.watch(() -> redis.hdel(HASH, batch));
         }
-        return new Shapes.Seen(setting, calls.longestMillis(), calls.longestByTheWallMillis());
+        return new Shapes.Seen(
+                setting, calls.longestMillis(), calls.longestByTheWallMillis(), calls.longestOfMostMillis(), 0);
     }
 }

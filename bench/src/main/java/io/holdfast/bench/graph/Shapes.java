@@ -28,6 +28,7 @@ final class Shapes implements AutoCloseable {
     private static final Duration IDLE = Duration.ofMillis(500);
 
     private final LongestCall calls;
+    private final Yardstick yardstick;
     private final RedisLink link;
     private final DutyRunner duties = DutyRunner.manual(Time.system());
     private final ValueGraph graph;
@@ -35,6 +36,7 @@ final class Shapes implements AutoCloseable {
 
     Shapes(RedisServer server, LongestCall calls) {
         this.calls = calls;
+        this.yardstick = new Yardstick(server);
         Settings settings = Settings.none().set(LinkSettings.URI, server.uri().toString());
         this.link = RedisLink.connect(settings);
         this.graph = ValueGraph.open(
@@ -53,8 +55,13 @@ final class Shapes implements AutoCloseable {
         ValueId put(byte[] value, List<ValueId> children);
     }
 
-    /** The longest call while the shape was put, and while it was reclaimed, in milliseconds. */
-    record Seen(double putting, double reclaiming, double reclaimingByTheWall) {}
+    /**
+     * The longest call while the shape was put, and while it was reclaimed, in milliseconds.
+     *
+     * @param most the longest step by the slow log, but for one in a thousand
+     * @param nothing the longest of calls that touch nothing, one after each step; 0 if there were none
+     */
+    record Seen(double putting, double reclaiming, double reclaimingByTheWall, double most, double nothing) {}
 
     Seen measure(Shape shape) {
         calls.reset();
@@ -72,10 +79,18 @@ final class Shapes implements AutoCloseable {
         calls.reset();
         calls.watch(() -> graph.root("main").drop());
         // Between two steps the duty leaves the server alone for a moment; when there is nothing to do, for a second.
+        yardstick.reset();
         while (duties.untilNext().orElse(IDLE).compareTo(IDLE) < 0) {
-            calls.watch(duties::runDue);
+            if (calls.watch(duties::runDue)) {
+                yardstick.call();
+            }
         }
-        return new Seen(putting, calls.longestMillis(), calls.longestByTheWallMillis());
+        return new Seen(
+                putting,
+                calls.longestMillis(),
+                calls.longestByTheWallMillis(),
+                calls.longestOfMostMillis(),
+                yardstick.longestMillis());
     }
 
     private static final class Slot {
@@ -157,5 +172,6 @@ final class Shapes implements AutoCloseable {
     public void close() {
         graph.close();
         link.close();
+        yardstick.close();
     }
 }
