@@ -85,8 +85,10 @@ final class RedisFailures {
         }
         int because = reply.indexOf(BECAUSE); // a transaction that was refused as a whole says why further on
         String reason = because < 0 ? reply : reply.substring(because + BECAUSE.length());
-        // The words of Redis 7.0 for a command that a script may not run; later ones say NOPERM.
-        String word = reason.contains("user executing the script can't") ? "NOPERM" : reason.split("[ :\\r\\n]", 2)[0];
+        // A command that a script may not run, in the words of Redis 7.0, and of Redis 8 and Valkey 8.
+        boolean forbidden =
+                reason.contains("user executing the script can't") || reason.contains("ACL failure in script");
+        String word = forbidden ? "NOPERM" : reason.split("[ :\\r\\n]", 2)[0];
         Category category = BY_WORD.get(word);
         if (category == null) {
             // An error that a script of ours raised, or data that it did not expect.
