@@ -107,8 +107,7 @@ final class FaultProxyIT {
             proxy.cut();
 
             assertThatThrownBy(() -> read(socket, 1)).isInstanceOf(SocketException.class);
-            // A process that is just being started somewhere in this JVM has the listening socket open for a moment
-            // more.
+            // A process that is just being started by this JVM may have the listening socket open a moment longer.
             await().untilAsserted(
                             () -> assertThatThrownBy(() -> connect().close()).isInstanceOf(ConnectException.class));
 

@@ -80,19 +80,24 @@ public final class GraphWriter implements AutoCloseable {
     }
 
     /**
-     * What one call has to do: entries of all hashes, bytes, and edges, of which those that a value shares with the one
-     * before are compared and not counted. Bounded, so that it keeps the server no longer than a step.
+     * What one call has to do: entries of all hashes, bytes, and edges. Those to children of the same batch, and those that
+     * a value shares with the one before, are written and compared, and nobody is asked for them: they count a quarter. Bounded,
+     * so that it keeps the server no longer than a step.
      */
     private record Size(int entries, int bytes, int edges) {
 
-        private static final int MOST_ENTRIES = 320;
+        private static final int MOST_ENTRIES = 640;
         private static final int MOST_EDGES = 384;
         private static final Size NONE = new Size(0, 0, 0);
 
-        Size plus(Pending value) {
-            int own = value.ownChildren().size();
-            int shared = value.children().size() - own;
-            return new Size(entries + value.entries(), bytes + value.bytes().length, edges + own + (shared + 3) / 4);
+        /** @param others the batch that the value comes to */
+        Size plus(Pending value, Map<ValueId, Pending> others) {
+            int asked = 0;
+            for (ValueId child : value.ownChildren()) {
+                asked += others.containsKey(child) ? 0 : 1;
+            }
+            int written = value.children().size() - asked;
+            return new Size(entries + value.entries(), bytes + value.bytes().length, edges + asked + (written + 3) / 4);
         }
 
         boolean fits() {
@@ -170,7 +175,7 @@ public final class GraphWriter implements AutoCloseable {
                 return id;
             }
             Pending pending = new Pending(value.clone(), checked, before == null ? null : placeInLine(checked, before));
-            if (!size.plus(pending).fits()) {
+            if (!size.plus(pending, batch).fits()) {
                 sendBatch();
             }
             add(id, pending);
@@ -181,8 +186,8 @@ public final class GraphWriter implements AutoCloseable {
     }
 
     private void add(ValueId id, Pending pending) {
+        size = size.plus(pending, batch);
         batch.put(id, pending);
-        size = size.plus(pending);
         if (pending.before() != null) {
             afterInBatch.put(pending.before().id(), id);
         }
@@ -325,13 +330,18 @@ public final class GraphWriter implements AutoCloseable {
                 rebuild(all);
             }
             case "EXISTS" -> {
+                sequence++;
                 for (ValueId id : PutRequest.unpack(answer.detail(), graph.width())) {
                     if (!present.remove(id)) {
                         present.add(id);
                     }
                 }
             }
-            case "DRAINING" -> graph.scripts().step();
+            case "DRAINING" -> {
+                sequence++;
+                graph.scripts().step();
+            }
+            case "AGAIN" -> sequence++; // one of the two, whose answer was lost
             case "BUILDING" -> {
                 unanswered = request; // it did nothing, but may still be under way once more: nothing is added to it
                 throw end(answer);
@@ -355,7 +365,7 @@ public final class GraphWriter implements AutoCloseable {
         Map<ValueId, Pending> part = new LinkedHashMap<>();
         Size done = Size.NONE;
         for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
-            done = done.plus(entry.getValue());
+            done = done.plus(entry.getValue(), part);
             if (!done.fits() && !part.isEmpty()) {
                 break;
             }

@@ -1,7 +1,7 @@
 -- Puts values of the batch after others that are there. Those must be at the end of their lines and have the children that the
 -- client says, or the batch is refused: the client has counted on them. It does not matter whether anybody holds them: as long
 -- as they are there, they hold their children.
--- Needs: edges, befores, known_at, heirs, earlier, lease, writer, sequence, and what lines.lua and lease.lua give.
+-- Needs: edges, befores, known_at, heirs, earlier, use_number, and what lines.lua gives.
 -- heirs: the one before -> its number in befores
 -- earlier: for each number the one before that
 
@@ -19,8 +19,6 @@ for i = 1, #befores do
   if after ~= NOBODY then useless[#useless + 1] = befores[i] end
 end
 if #useless > 0 then
-  -- The number of the call is used: should a repeat of it come later than what the client does instead, it does nothing.
-  writer.sequence, writer.reply = sequence, 'alone'
-  write_lease(lease, writer)
+  use_number('alone')
   return {'ALONE', table.concat(useless)}
 end

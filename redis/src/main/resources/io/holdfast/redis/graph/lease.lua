@@ -20,8 +20,8 @@ local function write_lease(lease, it)
     digits(it.sequence), it.state, digits(it.length), it.kind, it.born, it.holder, it.reply}, ';'))
 end
 
--- Notes that a writer's call was done. Its reply was OK: a call that is refused is not noted, but for one that asked for lines
--- (after.lua), whose reply is kept.
+-- Notes that a writer's call was done. Its reply was OK: of a call that is refused there is no note, but where the client does
+-- something else instead; then a word for the reply is kept (put.lua).
 local function did(lease, it, sequence)
   if it.reply ~= '' then
     it.sequence, it.reply = tonumber(sequence), ''

@@ -44,8 +44,41 @@ end
 local lease, sequence = ARGV[1], tonumber(ARGV[3])
 local writer = live_lease(lease)
 if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
-if sequence == writer.sequence then return {writer.reply == 'alone' and 'ALONE' or 'OK', ARGV[17]} end
 if sequence < writer.sequence then return {'STALE', ''} end
+
+-- Names values incoming until the second run, which the HSET of the bytes comes before. Answers why not, if that is refused.
+local function let_bytes_in()
+  redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
+  redis.call('HSET', values, '', WIDE)
+  local renamed = redis.pcall('RENAMENX', values, incoming)
+  if renamed ~= 1 then
+    redis.call('HDEL', values, '')
+    return renamed -- an error: the user may not rename
+  end
+  values = incoming
+end
+
+-- Whether a value of a batch that was done is there without its bytes. Where MULTI stops being allowed while clients are at
+-- work, the first run can stand alone. What stands beside it comes all together: one value tells of all.
+local function lacks_bytes()
+  local top = string.sub(ARGV[10], 1, width)
+  return redis.call('HEXISTS', values, top) == 0
+    and (redis.call('HEXISTS', counts, top) == 1 or redis.call('ZSCORE', held, lease .. top))
+end
+
+if sequence == writer.sequence then
+  if writer.reply == 'alone' then return {'ALONE', ARGV[17]} end
+  if writer.reply == 'again' then return {'AGAIN', ''} end
+  local refused = ARGV[15] == '1' and lacks_bytes() and let_bytes_in()
+  return refused or {'OK', ''}
+end
+
+-- Uses the number of a call that is refused: should a repeat of it come later than what the client does instead, it does
+-- nothing.
+local function use_number(reply)
+  writer.sequence, writer.reply = sequence, reply
+  write_lease(lease, writer)
+end
 
 local function numbers_of(text)
   local numbers, n = {}, 0
@@ -130,7 +163,11 @@ if #back > 0 or width == 32 then
   for i, id in ipairs(mine) do
     local n, shape = numbers[i], shapes[i]
     if is_stray[id] then n, shape = nil, nil end
-    if shape and not n then return {shape == 'b' and 'BUILDING' or 'DRAINING', id} end
+    if shape and not n then
+      if shape == 'b' then return {'BUILDING', id} end
+      use_number('again')
+      return {'DRAINING', id}
+    end
     if (n ~= nil) ~= (i > fresh) then
       wrong[#wrong + 1] = id
     elseif n then
@@ -144,20 +181,15 @@ if #back > 0 or width == 32 then
       set[#set + 1] = digits(holds_now) .. shape
     end
   end
-  if #wrong > 0 then return {'EXISTS', table.concat(wrong)} end
+  if #wrong > 0 then
+    use_number('again')
+    return {'EXISTS', table.concat(wrong)}
+  end
 end
 
 -- The name first: where that is refused, nothing is written.
-if ARGV[15] == '1' then
-  redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
-  redis.call('HSET', values, '', WIDE)
-  local renamed = redis.pcall('RENAMENX', values, incoming)
-  if renamed ~= 1 then
-    redis.call('HDEL', values, '')
-    return renamed -- an error: the user may not rename
-  end
-  values = incoming -- until the second run
-end
+local refused = ARGV[15] == '1' and let_bytes_in()
+if refused then return refused end
 
 -- Now everything is written.
 local n = #set

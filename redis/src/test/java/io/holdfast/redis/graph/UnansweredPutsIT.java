@@ -11,6 +11,7 @@ import io.holdfast.testkit.SharedRedis;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -122,6 +123,56 @@ class UnansweredPutsIT {
             writer.flush();
             assertThat(graph.findAll(List.of(first, second))).as(command).hasSize(2);
         });
+    }
+
+    /** What the store has already is held as well; where nobody heard that it has it, that is asked again. */
+    @Test
+    void batchIsPutWhenTheAnswerThatSomeOfItExistsWasLost() {
+        try (GraphWriter other = graph.writer()) {
+            graph.root("main").set(other.put(bytes("parent"), other.put(bytes("child"))));
+        }
+        writer.put(bytes("new"), writer.put(bytes("parent"), writer.put(bytes("child"))));
+        proxy.dropReply("EVALSHA", 1);
+        assertThat(catchThrowableOfType(HoldfastException.class, writer::flush))
+                .extracting(HoldfastException::category)
+                .isEqualTo(Category.RETRY);
+        writer.flush();
+        assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
+        assertNothingIsLeftAfterDropping("main");
+    }
+
+    /**
+     * Refused as a value of it existed; when that has gone, the refused call arrives once more. Were it done, the writer would
+     * believe that it still holds the child, and be told that it is gone when it hands it over.
+     */
+    @Test
+    void batchThatWasRefusedForWhatExistedAndArrivesLateDoesNothing() {
+        GraphWriter late = graph.writer();
+        ValueId child = late.put(bytes("child"));
+        late.flush();
+        ValueId parent;
+        try (GraphWriter other = graph.writer()) {
+            parent = other.put(bytes("parent"), child);
+            graph.root("main").set(parent);
+        }
+        PutRequest refused = PutRequest.of(
+                Map.of(parent, new GraphWriter.Pending(bytes("parent"), List.of(child))), Set.of(), Set.of(child));
+        assertThat(graph.scripts().put(late.lease(), 2, refused).status()).isEqualTo("EXISTS");
+        assertThat(graph.scripts().put(late.lease(), 2, refused).status())
+                .as("repeated")
+                .isEqualTo("AGAIN");
+        graph.root("main").drop();
+        fixture.drain();
+        assertThat(graph.find(parent)).isEmpty();
+        assertThat(graph.scripts().put(late.lease(), 2, refused).status())
+                .as("late")
+                .isEqualTo("AGAIN");
+        assertThat(graph.find(parent)).isEmpty();
+        assertThat(graph.scripts().put(late.lease(), 3, refused).status())
+                .as("anew")
+                .isEqualTo("OK");
+        assertThat(graph.children(parent)).containsExactly(child);
+        assertNothingIsLeftAfterDropping();
     }
 
     private void putWithoutAnAnswerTo(int call, List<ValueId> children) {
