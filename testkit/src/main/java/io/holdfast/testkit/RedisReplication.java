@@ -74,14 +74,15 @@ public final class RedisReplication implements AutoCloseable {
         return new HostAndPort("127.0.0.1", sentinel().port());
     }
 
-    /** Waits until the replica has everything that the primary has acknowledged so far. */
+    /**
+     * Waits until the replica has everything that the primary has acknowledged so far, and has told the primary so: a server
+     * that has just sent all its data sends nothing more until the replica speaks up, which may take a second.
+     */
     public void awaitInSync() {
-        long offset = Long.parseLong(RedisServer.field(primary.info("replication"), "master_repl_offset"));
-        patiently("the replica has it all").until(() -> {
-            Map<String, String> seen = replica.info("replication");
-            return "up".equals(seen.get("master_link_status"))
-                    && Long.parseLong(RedisServer.field(seen, "slave_repl_offset")) >= offset;
-        });
+        try (Jedis client = primary.client()) {
+            client.publish("testkit", "something that replicas get and nobody keeps");
+            patiently("the replica has it all").until(() -> client.waitReplicas(1, 100) >= 1);
+        }
     }
 
     /**
