@@ -47,7 +47,7 @@ elseif fix == 'unedge' then
   if there or not entry then return {'CHANGED'} end
   cut = #parts_of(entry) / width
   redis.call('HDEL', edges, field)
-  fetch_neighbours({entry})
+  fetch_neighbours({entry}, 1)
   local list = #entry % width == 0 and entry or leave_line(id, entry)
   finish(release(list), cause, by, space, capacity)
 elseif fix == 'part' then

@@ -9,6 +9,7 @@ local packed = {}      -- their ids, in packed pieces
 local gone = {}        -- those of them that have an entry in counts, and children maybe
 local gone_edges = {}  -- those that have children
 local is_doomed = {}   -- id -> true: dead ids whose entry says so already
+local has_died = {}    -- id -> true: those that lost their last hold in this call
 local pending = {}     -- large values that must be freed chunk by chunk, for the work list
 local cut = 0          -- edges removed
 local chunks_gone = 0  -- chunks of large values removed from values
@@ -32,36 +33,39 @@ local function free(ids, as_text)
   packed[#packed + 1] = as_text or table.concat(ids)
 end
 
--- Takes times[id] holds from each id, which has the entry entry_of[id]. Answers those that nobody holds now; large ones
--- go to pending.
-local function count_down(ids, times, entry_of)
-  local zero, set = {}, {}
-  for _, id in ipairs(ids) do
-    local count = entry_of[id]
-    local held, shape = holds(count)
+-- Takes times[id] holds from each id, whose entries in counts are given in the same order. Answers those that nobody holds
+-- now; large ones go to pending.
+local function count_down(ids, times, entries)
+  local zero, zeros, set, n = {}, 0, {}, 0
+  for i = 1, #ids do
+    local id, count = ids[i], entries[i]
+    local held, shape = 1, ''
+    if count ~= '1' then held, shape = holds(count) end
     local left = held and held - times[id]
     local state
     if not held and shape == 'b' then
       state = 'd' .. string.match(count, '^b(|%d+,%d+)')
       pending[#pending + 1] = id
-    elseif not held or left < 0 then
+    elseif not held or left < 0 or has_died[id] then
       -- More was given up than was held. Free nothing on such evidence; verify tells the whole story.
       redis.call('HINCRBY', meta, 'miscounts', 1)
     elseif left > 0 then
       state = left .. shape
     elseif shape == '' then
-      zero[#zero + 1] = id
+      zeros = zeros + 1
+      zero[zeros], has_died[id] = id, true
     else
       state = '0' .. shape
       pending[#pending + 1] = id
     end
     if state then
-      set[#set + 1] = id
-      set[#set + 1] = state
+      set[n + 1] = id
+      set[n + 2] = state
+      n = n + 2
     end
   end
   note(ids)
-  if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+  if n > 0 then redis.call('HSET', counts, unpack(set)) end
   return zero
 end
 
@@ -78,26 +82,28 @@ local function release(list)
     free(ids, list)
     return {}
   end
-  local childless, others, times, entry_of = {}, {}, {}, {}
+  local childless, alone, others, entries, counted, times = {}, 0, {}, {}, 0, {}
   for i = 1, n do
     local id, count = ids[i], states[i] or none
     if not count then
-      childless[#childless + 1] = id
+      alone = alone + 1
+      childless[alone] = id
     elseif times[id] then
       times[id] = times[id] + 1
     else
-      others[#others + 1] = id
-      times[id], entry_of[id] = 1, count
+      counted = counted + 1
+      others[counted], entries[counted], times[id] = id, count, 1
     end
   end
-  if #childless > 0 then free(childless) end
-  return count_down(others, times, entry_of)
+  if alone > 0 then free(childless) end
+  return count_down(others, times, entries)
 end
 
--- Fetches the neighbours in their lines of values that have these entries.
-local function fetch_neighbours(entries)
+-- Fetches the neighbours in their lines of values that have these entries, so many of them.
+local function fetch_neighbours(entries, number)
   local wanted, n = {}, 0
-  for _, entry in pairs(entries) do
+  for i = 1, number do
+    local entry = entries[i]
     if entry and #entry % width ~= 0 then
       local _, before, after = parts_of(entry)
       for _, id in ipairs({before, after}) do
@@ -112,12 +118,12 @@ local function fetch_neighbours(entries)
   for i, entry in ipairs(redis.call('HMGET', edges, unpack(wanted))) do lines[wanted[i]] = entry end
 end
 
--- What it takes to leave a line, beside the value's own children: those of the one after may be given up as well, and the
--- three are compared.
+-- How many children a value has that goes out of its line, and what that takes: those of the one after may be given up as
+-- well, and the three are compared.
 local function units_to_leave(entry)
-  if #entry % width == 0 then return 0 end
-  local _, before, after = parts_of(entry)
-  return math.ceil((#(lines[after] or '') + #(lines[before] or '') / 4) / width)
+  local list, before, after = parts_of(entry)
+  local children = #list / width
+  return children, children + math.ceil((#(lines[after] or '') + #(lines[before] or '') / 4) / width)
 end
 
 -- Takes a value out of its line. The one after it takes over what both hold and the one before does not. Answers what
@@ -174,7 +180,7 @@ local function cascade(dead, budget)
   local begins, spent, taken, full = {1}, 0, 0, false
   local took, died = {}, {} -- by generation: values, and children of theirs that nobody held then
   local function likely(generation)
-    if not took[generation] then return 144 end
+    if not took[generation] then return 36 end
     local each, units = spent / taken, 0
     for g = #took, generation, -1 do units = each + died[g] / took[g] * units end
     return math.min(units, 144) -- of larger families two at a time cost less than one
@@ -185,32 +191,38 @@ local function cascade(dead, budget)
     local first = math.max(begins[generation], last - most + 1)
     local round = spent
     local entries = redis.call('HMGET', edges, unpack(dead, first, last))
-    fetch_neighbours(entries)
-    local given_up, before = {}, taken
+    fetch_neighbours(entries, last - first + 1)
+    local given_up, lists, before = {}, 0, taken
+    local goners, parents = #gone, #gone_edges
     spent = spent + ROUND
     for i = last, first, -1 do
       local id = dead[i]
       local entry = lines[id] or entries[i - first + 1]
-      local children = entry and math.floor(#parts_of(entry) / width) or 0
-      local units = children + (entry and units_to_leave(entry) or 0)
+      local in_line = entry and #entry % width ~= 0
+      local children = entry and #entry / width or 0
+      local units = children
+      if in_line then children, units = units_to_leave(entry) end
       full = cut > 0 and spent + units > budget
       if full then break end
       dead[i] = nil
-      gone[#gone + 1] = id
+      goners = goners + 1
+      gone[goners] = id
       taken = taken + 1
       spent = spent + units + 2
       if entry then
         cut = cut + children
-        gone_edges[#gone_edges + 1] = id
-        given_up[#given_up + 1] = #entry % width == 0 and entry or leave_line(id, entry)
+        parents, lists = parents + 1, lists + 1
+        gone_edges[parents] = id
+        given_up[lists] = in_line and leave_line(id, entry) or entry
       end
     end
     local more = release(table.concat(given_up))
     took[generation] = (took[generation] or 0) + taken - before
     died[generation] = (died[generation] or 0) + #more
     if #more > 0 then
-      begins[generation + 1] = #dead + 1
-      for _, id in ipairs(more) do dead[#dead + 1] = id end
+      local left = #dead
+      begins[generation + 1] = left + 1
+      for i = 1, #more do dead[left + i] = more[i] end
     end
     while #begins > 1 and begins[#begins] > #dead do begins[#begins] = nil end
     if is_long(spent - round) then return dead, begins, budget end

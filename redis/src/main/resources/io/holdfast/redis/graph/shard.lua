@@ -81,9 +81,15 @@ local function holds(count)
 end
 
 -- The ids of a packed string; struct cuts it faster than a loop.
+local formats = {}
 local function ids_of(packed)
   local n = #packed / width
-  local ids = {struct.unpack(string.rep('c' .. width, n), packed)}
+  local format = formats[n]
+  if not format then
+    format = string.rep('c' .. width, n)
+    formats[n] = format
+  end
+  local ids = {struct.unpack(format, packed)}
   ids[n + 1] = nil -- where the reading ended
   return ids
 end

@@ -73,6 +73,27 @@ class WeakEvidenceIT {
         assertThat(graph.inspect().statistics().miscounts()).isOne();
     }
 
+    /** Else what it holds would be given up twice, and what others hold as well would go with it. */
+    @Test
+    void valueWhoseCountIsTooLowIsFreedOnceThoughAStepMeetsItTwice() {
+        ValueId kept;
+        ValueId miscounted;
+        try (GraphWriter writer = graph.writer()) {
+            kept = writer.put(bytes("kept"));
+            graph.root("other").set(writer.put(bytes("other"), kept));
+            miscounted = writer.put(bytes("miscounted"), kept);
+            ValueId near = writer.put(bytes("near"), miscounted);
+            ValueId far = writer.put(bytes("far"), writer.put(bytes("farther"), miscounted));
+            graph.root("main").set(writer.put(bytes("main"), near, far));
+        }
+        assertThat(redis.hget(GraphFixture.key("counts"), miscounted.raw())).isEqualTo(bytes("2"));
+        redis.hset(GraphFixture.key("counts"), miscounted.raw(), bytes("1"));
+        graph.root("main").drop();
+        fixture.drain();
+        assertThat(graph.find(kept)).isPresent();
+        assertThat(graph.inspect().statistics().miscounts()).isOne();
+    }
+
     /** A hint is only a hint: the second one of the same step finds a value that goes already. */
     @Test
     void valueThatWasTakenBackAndDoomedAgainIsFreedOnce() {
