@@ -90,14 +90,23 @@ public final class GraphWriter implements AutoCloseable {
         private static final int MOST_EDGES = 384;
         private static final Size NONE = new Size(0, 0, 0);
 
-        /** @param others the batch that the value comes to */
-        Size plus(Pending value, Map<ValueId, Pending> others) {
+        /**
+         * @param others the batch that the value comes to
+         * @param tops those of them that none of them names: each is an entry of what the lease holds
+         */
+        Size plus(ValueId id, Pending value, Map<ValueId, Pending> others, Set<ValueId> tops) {
             int asked = 0;
             for (ValueId child : value.ownChildren()) {
                 asked += others.containsKey(child) ? 0 : 1;
             }
             int written = value.children().size() - asked;
-            return new Size(entries + value.entries(), bytes + value.bytes().length, edges + asked + (written + 3) / 4);
+            int named = 0;
+            for (ValueId child : Set.copyOf(value.children())) {
+                named += tops.contains(child) ? 1 : 0;
+            }
+            // Whether the store has it already is looked up where content makes the id.
+            int own = id.width() == ValueId.CONTENT ? 2 * value.entries() : value.entries();
+            return new Size(entries + own + 1 - named, bytes + value.bytes().length, edges + asked + (written + 3) / 4);
         }
 
         boolean fits() {
@@ -111,6 +120,8 @@ public final class GraphWriter implements AutoCloseable {
     private final Map<ValueId, Pending> batch = new LinkedHashMap<>();
     /** The value of the batch that goes after another one in its line. */
     private final Map<ValueId, ValueId> afterInBatch = new HashMap<>();
+    /** Those of the batch that no other one of it names. */
+    private final Set<ValueId> tops = new HashSet<>();
     /** What the lease holds. */
     private final Set<ValueId> mine = new HashSet<>();
 
@@ -175,7 +186,7 @@ public final class GraphWriter implements AutoCloseable {
                 return id;
             }
             Pending pending = new Pending(value.clone(), checked, before == null ? null : placeInLine(checked, before));
-            if (!size.plus(pending, batch).fits()) {
+            if (!size.plus(id, pending, batch, tops).fits()) {
                 sendBatch();
             }
             add(id, pending);
@@ -186,8 +197,10 @@ public final class GraphWriter implements AutoCloseable {
     }
 
     private void add(ValueId id, Pending pending) {
-        size = size.plus(pending, batch);
+        size = size.plus(id, pending, batch, tops);
         batch.put(id, pending);
+        pending.children().forEach(tops::remove);
+        tops.add(id);
         if (pending.before() != null) {
             afterInBatch.put(pending.before().id(), id);
         }
@@ -353,6 +366,7 @@ public final class GraphWriter implements AutoCloseable {
     private void rebuild(Map<ValueId, Pending> values) {
         batch.clear();
         afterInBatch.clear();
+        tops.clear();
         size = Size.NONE;
         values.forEach(this::add);
     }
@@ -363,13 +377,16 @@ public final class GraphWriter implements AutoCloseable {
             return batch;
         }
         Map<ValueId, Pending> part = new LinkedHashMap<>();
+        Set<ValueId> topsOfPart = new HashSet<>();
         Size done = Size.NONE;
         for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
-            done = done.plus(entry.getValue(), part);
+            done = done.plus(entry.getKey(), entry.getValue(), part, topsOfPart);
             if (!done.fits() && !part.isEmpty()) {
                 break;
             }
             part.put(entry.getKey(), entry.getValue());
+            entry.getValue().children().forEach(topsOfPart::remove);
+            topsOfPart.add(entry.getKey());
         }
         return part;
     }
@@ -453,7 +470,7 @@ public final class GraphWriter implements AutoCloseable {
         Answer answer = graph.scripts().put(lease, sequence, request);
         return switch (answer.status()) {
             case "OK" -> true;
-            case "EXISTS" -> false;
+            case "EXISTS", "AGAIN" -> false;
             case "DRAINING" -> {
                 graph.scripts().step();
                 yield false;

@@ -46,31 +46,9 @@ local writer = live_lease(lease)
 if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
--- Names values incoming until the second run, which the HSET of the bytes comes before. Answers why not, if that is refused.
-local function let_bytes_in()
-  redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
-  redis.call('HSET', values, '', WIDE)
-  local renamed = redis.pcall('RENAMENX', values, incoming)
-  if renamed ~= 1 then
-    redis.call('HDEL', values, '')
-    return renamed -- an error: the user may not rename
-  end
-  values = incoming
-end
-
--- Whether a value of a batch that was done is there without its bytes. Where MULTI stops being allowed while clients are at
--- work, the first run can stand alone. What stands beside it comes all together: one value tells of all.
-local function lacks_bytes()
-  local top = string.sub(ARGV[10], 1, width)
-  return redis.call('HEXISTS', values, top) == 0
-    and (redis.call('HEXISTS', counts, top) == 1 or redis.call('ZSCORE', held, lease .. top))
-end
-
 if sequence == writer.sequence then
-  if writer.reply == 'alone' then return {'ALONE', ARGV[17]} end
-  if writer.reply == 'again' then return {'AGAIN', ''} end
-  local refused = ARGV[15] == '1' and lacks_bytes() and let_bytes_in()
-  return refused or {'OK', ''}
+  local replies = {[''] = 'OK', alone = 'ALONE', again = 'AGAIN'}
+  return {replies[writer.reply], ARGV[17]}
 end
 
 -- Uses the number of a call that is refused: should a repeat of it come later than what the client does instead, it does
@@ -188,8 +166,18 @@ if #back > 0 or width == 32 then
 end
 
 -- The name first: where that is refused, nothing is written.
-local refused = ARGV[15] == '1' and let_bytes_in()
-if refused then return refused end
+if ARGV[15] == '1' then
+  -- Where MULTI was allowed once and is not any more, this run stands alone, and the bytes would come too late.
+  if not redis.acl_check_cmd('MULTI') then return redis.error_reply("NOPERM this user may not run the 'multi' command") end
+  redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
+  redis.call('HSET', values, '', WIDE)
+  local renamed = redis.pcall('RENAMENX', values, incoming)
+  if renamed ~= 1 then
+    redis.call('HDEL', values, '')
+    return renamed -- an error: the user may not rename
+  end
+  values = incoming -- until the second run
+end
 
 -- Now everything is written.
 local n = #set
@@ -255,7 +243,7 @@ redis.call('HSET', roots, change.name, change.version .. ';' .. change.operation
 if change.old == '' then return {'OK', '', change.version, change.dropped, ''} end
 --@include settle.lua
 for i, id in ipairs(ending) do
-  gone[i], gone_edges[i] = id, id
+  gone[i], gone_edges[i], has_died[id] = id, id, true
   cut = cut + #lists[i] / width
 end
 local freed_ids =

@@ -17,6 +17,7 @@ local large_gone = 0   -- large values freed
 local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
 local LONG = 1000      -- microseconds: a step that has taken so long ends, whatever its budget
 local unwatched = 0    -- units since somebody looked at the clock
+local AT_ONCE = 288    -- units: what is done at most between two looks at it
 local lines = {}       -- id -> entry in edges, of neighbours in lines, as it is to be; false: none
 local moved = {}       -- id -> true: those of them that must be written
 
@@ -187,7 +188,7 @@ local function cascade(dead, budget)
   end
   while #dead > 0 and not full do
     local generation, last = #begins, #dead
-    local most = math.max(1, math.min(64, math.floor(math.min(budget - spent, 288) / likely(generation))))
+    local most = math.max(1, math.min(64, math.floor(math.min(budget - spent, AT_ONCE) / likely(generation))))
     local first = math.max(begins[generation], last - most + 1)
     local round = spent
     local entries = redis.call('HMGET', edges, unpack(dead, first, last))
@@ -203,7 +204,7 @@ local function cascade(dead, budget)
       local units = children
       if in_line then children, units = units_to_leave(entry) end
       full = cut > 0 and spent + units > budget
-      if full then break end
+      if full or taken > before and spent - round + units > AT_ONCE then break end
       dead[i] = nil
       goners = goners + 1
       gone[goners] = id

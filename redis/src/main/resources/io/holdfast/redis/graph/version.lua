@@ -29,6 +29,7 @@ end
 local function succeed(old, more)
   local ending, lists, given_up = {}, {}, {}
   local edges_met, candidates, n = 0, {}, 0
+  local ended = {} -- id -> true; what is given up once more after that has too low a count, and release will see it
 
   local function give_up(id)
     local wanted = more[id]
@@ -57,7 +58,8 @@ local function succeed(old, more)
     for i, id in ipairs(some) do
       local list = children[i]
       local fits = list and #list % width == 0 and #ending < VERSION_VALUES and edges_met + #list / width <= VERSION_EDGES
-      if states[i] == '1' and fits then
+      if states[i] == '1' and fits and not ended[id] then
+        ended[id] = true
         ending[#ending + 1] = id
         lists[#lists + 1] = list
         edges_met = edges_met + #list / width

@@ -9,15 +9,12 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
 import io.holdfast.Why;
-import io.holdfast.redis.link.Reply;
 import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -77,39 +74,26 @@ class GraphTransactionIT {
         assertThat(graph.find(id)).isPresent();
     }
 
-    /**
-     * Where MULTI stops being allowed while clients are at work, the first run of a batch is done by itself, and whoever comes
-     * next gives values their name back before the bytes come: they land where nobody reads, and are thrown away.
-     */
+    /** Else the first run would stand alone, and whoever comes next give values their name back before the bytes come. */
     @Test
-    void batchWhoseFirstRunStoodAloneIsGivenItsBytesWhenItIsRepeated() {
-        GraphWriter writer = graph.writer();
-        ValueId leaf = ValueId.parse("7f".repeat(16));
-        ValueId parent = ValueId.parse("7e".repeat(16));
-        Map<ValueId, GraphWriter.Pending> batch = new LinkedHashMap<>();
-        batch.put(leaf, new GraphWriter.Pending(LONG, List.of()));
-        batch.put(parent, new GraphWriter.Pending(LONG, List.of(leaf, kept)));
-        PutRequest request = PutRequest.of(batch, Set.of(), Set.of());
-        List<byte[]> first = new ArrayList<>(
-                List.of(writer.lease().id(), bytes(writer.lease().born()), bytes("1")));
-        first.addAll(request.head());
-        first.add(bytes(""));
-        first.addAll(request.tail(false));
-        List<byte[]> keys =
-                GraphScripts.PUT.keys().stream().map(graph.scripts()::key).toList();
-        Reply alone = graph.scripts().link().call(GraphScripts.PUT, keys, first);
-        assertThat(alone.text(0)).isEqualTo("OK");
-        assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
-        assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+    void whereTransactionsAreForbiddenLaterABatchWritesNothing() {
+        for (String command : List.of("multi", "exec")) {
+            GraphWriter writer = graph.writer();
+            writer.put(LONG);
+            writer.flush();
+            Map<String, Long> before = GraphFixture.parts(redis);
+            redis.aclSetUser("app", "-" + command);
+            ValueId id = writer.put(LONG);
+            assertRefused(writer::flush, "'" + command + "'");
+            assertThat(GraphFixture.parts(redis)).as(command).isEqualTo(before);
+            assertThat(redis.exists(INCOMING)).as(command).isFalse();
+            assertThat(graph.find(kept)).as(command).isPresent();
 
-        for (String time : List.of("repeated", "repeated once more")) {
-            assertThat(graph.scripts().put(writer.lease(), 1, request).status())
-                    .as(time)
-                    .isEqualTo("OK");
-            assertThat(redis.hvals(VALUES)).as(time).containsExactlyInAnyOrder(bytes("kept"), LONG, LONG);
-            assertThat(redis.exists(INCOMING)).as(time).isFalse();
+            redis.aclSetUser("app", "+" + command);
+            writer.flush();
+            assertThat(graph.find(id)).as(command).contains(LONG);
+            writer.close();
         }
-        assertThat(graph.inspect().verify((phase, done, total) -> {}).isSound()).isTrue();
     }
 
     /** Of a client that died between NOSCRIPT and sending the script, if nobody puts anything any more. */

@@ -12,11 +12,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.CommandObject;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.executors.CommandExecutor;
 
 /** A large value takes many calls, any of which may not be answered: then it is put once more; and so with a batch. */
 class UnansweredPutsIT {
@@ -173,6 +180,45 @@ class UnansweredPutsIT {
                 .isEqualTo("OK");
         assertThat(graph.children(parent)).containsExactly(child);
         assertNothingIsLeftAfterDropping();
+    }
+
+    /** A client of a cluster repeats a command by itself when the connection breaks before its answer. */
+    @Test
+    void holdOnALargeValueThatHasGoneAndIsRefusedTwiceDoesNotEndTheWriter() {
+        byte[] large = new byte[300_000];
+        try (GraphWriter other = graph.writer()) {
+            graph.root("main").set(other.put(large));
+        }
+        AtomicInteger scripts = new AtomicInteger(-1_000);
+        HostAndPort address = new HostAndPort("127.0.0.1", server.server().port());
+        try (RedisClient real = RedisClient.builder().hostAndPort(address).build()) {
+            CommandExecutor repeating = new CommandExecutor() {
+                @Override
+                public <T> T executeCommand(CommandObject<T> command) {
+                    boolean isScript = command.getArguments().getCommand().equals(Protocol.Command.EVALSHA);
+                    if (isScript && scripts.incrementAndGet() == 2) { // told that it exists, it is to be held now
+                        graph.root("main").drop();
+                        fixture.drain();
+                        assertThat((Object) real.executeCommand(command)).isNotNull();
+                    }
+                    return real.executeCommand(command);
+                }
+
+                @Override
+                public void close() {}
+            };
+            UnifiedJedis jedis = RedisClient.builder()
+                    .hostAndPort(address)
+                    .commandExecutor(repeating)
+                    .build();
+            try (GraphFixture own = new GraphFixture(jedis, fixture.settings);
+                    GraphWriter ownWriter = own.graph.writer()) {
+                ownWriter.put(bytes("something"));
+                ownWriter.flush();
+                scripts.set(0);
+                assertThat(own.graph.find(ownWriter.put(large))).isPresent();
+            }
+        }
     }
 
     private void putWithoutAnAnswerTo(int call, List<ValueId> children) {
