@@ -17,16 +17,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. There is
- * more to do: again after as long as the last step took, so that the server has half of its time for others. Nothing to
- * do: sleep until the next lease lapses, but not longer than 5 s, since other clients may have taken leases that this one
- * does not know of, and not shorter than a second, so that an idle client costs the server no more than a call a second.
- * What this client gives up itself wakes the duty within 10 ms, so that what comes close together is done together.
+ * more to do: again as soon as its {@link Pace} allows. Nothing to do: sleep until the next lease lapses, but not longer
+ * than 5 s, since other clients may have taken leases that this one does not know of, and not shorter than a second, so
+ * that an idle client costs the server no more than a call a second. What this client gives up itself wakes the duty
+ * within 10 ms, so that what comes close together is done together.
  */
 final class CascadeDuty implements Duty {
 
     private static final Duration LONGEST = Duration.ofSeconds(5);
     private static final Duration SHORTEST = Duration.ofSeconds(1);
-    private static final Duration LONGEST_PAUSE = Duration.ofMillis(10);
     /** What is given up within this time is reclaimed together: a step costs the server 0.1 ms before its first value. */
     private static final Duration GATHERING = Duration.ofMillis(10);
 
@@ -36,6 +35,7 @@ final class CascadeDuty implements Duty {
     private final Notices notices;
     private final HolderId self;
     private final Time time;
+    private final Pace pace;
     private DutyRunner.@Nullable Assignment assignment;
 
     CascadeDuty(String graph, int width, GraphScripts scripts, Notices notices, HolderId self, Time time) {
@@ -45,6 +45,7 @@ final class CascadeDuty implements Duty {
         this.notices = notices;
         this.self = self;
         this.time = time;
+        this.pace = new Pace(scripts.stepBytes());
     }
 
     void startOn(DutyRunner runner) {
@@ -79,19 +80,20 @@ final class CascadeDuty implements Duty {
         long begin = time.nanoTime();
         Stepped stepped;
         try {
-            stepped = scripts.step();
+            stepped = scripts.step(pace.listens());
         } catch (HoldfastException e) {
             if (e.category() != Category.GONE) {
                 throw e;
             }
             return Step.restFor(0, LONGEST); // the graph was destroyed by somebody
         }
-        Duration took = Duration.ofNanos(time.nanoTime() - begin);
+        long end = time.nanoTime();
+        Duration rest = pace.after(Duration.ofNanos(end - begin), stepped.heard(), end);
         if (stepped.freed() > 0) {
             tell(stepped.packed(), ReclaimReason.valueOf(stepped.reason()), stepped.cause());
         }
         if (stepped.hasMore()) {
-            return Step.restFor(stepped.freed(), took.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : took);
+            return Step.restFor(stepped.freed(), rest);
         }
         Duration next = stepped.nextMillis() < 0 ? LONGEST : Duration.ofMillis(stepped.nextMillis() + 1);
         next = next.compareTo(LONGEST) > 0 ? LONGEST : next;

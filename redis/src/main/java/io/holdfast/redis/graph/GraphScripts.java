@@ -76,8 +76,8 @@ final class GraphScripts {
     static final Script STEP = script(
             "step.lua",
             "meta values counts edges leases lease-info held doomed ledger changed incoming",
-            "by space budget capacity",
-            "status freed edges pending next reason cause packed");
+            "by space budget capacity listen",
+            "status freed edges pending next reason cause packed heard");
 
     private static final byte[] EMPTY = {};
 
@@ -266,6 +266,7 @@ final class GraphScripts {
      * @param quiet nothing is reclaimed for now: the store was replaced, or a mark is out
      * @param pending elements of the work list that are left
      * @param nextMillis until the next lease lapses, or the quiet time ends; -1 if no lease is out
+     * @param heard how many bytes the server was sent by all its clients ever; -1 if it was not asked, or does not say
      */
     record Stepped(
             boolean quiet,
@@ -275,7 +276,8 @@ final class GraphScripts {
             long nextMillis,
             String reason,
             String cause,
-            byte[] packed) {
+            byte[] packed,
+            long heard) {
 
         /** Whether the next step has something to do now: work that is left, or more leases past their deadline. */
         boolean hasMore() {
@@ -284,7 +286,12 @@ final class GraphScripts {
     }
 
     Stepped step() {
-        Reply reply = call(STEP, by, space(), budget, capacity);
+        return step(false);
+    }
+
+    /** @param listen whether to ask how much the server was sent */
+    Stepped step(boolean listen) {
+        Reply reply = call(STEP, by, space(), budget, capacity, number(listen ? 1 : 0));
         return new Stepped(
                 !reply.text(0).equals("OK"),
                 reply.number(1),
@@ -293,7 +300,13 @@ final class GraphScripts {
                 reply.number(4),
                 reply.text(5),
                 reply.text(6),
-                reply.bytes(7));
+                reply.bytes(7),
+                reply.number(8));
+    }
+
+    /** How many bytes a step sends to the server. */
+    long stepBytes() {
+        return STEP.sentBytes(keysOf(STEP), List.of(by, space(), budget, capacity, number(0)));
     }
 
     byte[] key(String part) {

@@ -19,7 +19,7 @@ public final class GraphSettings {
             Setting.duration("graph.snapshot-lease", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofDays(1));
 
     /** The edges that one step of reclaiming cuts at most, about: the bound on how long it keeps the server. */
-    public static final Setting<Integer> STEP_EDGES = Setting.integer("graph.step-edges", 512, 16, 2_048);
+    public static final Setting<Integer> STEP_EDGES = Setting.integer("graph.step-edges", 1_024, 16, 2_048);
 
     /** How long a mark pauses freeing after whoever scans under it has died. */
     public static final Setting<Duration> MARK_LEASE = Setting.duration(

@@ -86,6 +86,26 @@ public final class Script {
         return sha;
     }
 
+    /** How many bytes a call of it with these keys and arguments is on its way to the server. */
+    public long sentBytes(List<byte[]> keys, List<byte[]> arguments) {
+        List<byte[]> words = new ArrayList<>(List.of(
+                "EVALSHA".getBytes(StandardCharsets.US_ASCII),
+                sha,
+                String.valueOf(keys.size()).getBytes(StandardCharsets.US_ASCII)));
+        words.addAll(keys);
+        words.addAll(arguments);
+        long bytes = frame(words.size());
+        for (byte[] word : words) {
+            bytes += frame(word.length) + word.length + 2;
+        }
+        return bytes;
+    }
+
+    /** A sign, a number and an end of line. */
+    private static int frame(int number) {
+        return 1 + String.valueOf(number).length() + 2;
+    }
+
     /** Refuses a call whose number of keys or arguments the header does not allow. */
     void check(int keyCount, int argumentCount) {
         boolean rest = !arguments.isEmpty() && arguments.getLast().endsWith(REST);

@@ -17,7 +17,7 @@ local large_gone = 0   -- large values freed
 local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
 local LONG = 700       -- microseconds: a step that has taken so long ends, whatever its budget
 local unwatched = 0    -- units since somebody looked at the clock
-local AT_ONCE = 288    -- units: what is done at most between two looks at it
+local AT_ONCE = 128    -- units: what is done at most between two looks at it
 local lines = {}       -- id -> entry in edges, of neighbours in lines, as it is to be; false: none
 local moved = {}       -- id -> true: those of them that must be written
 
@@ -160,9 +160,10 @@ end
 
 -- Whether the call has taken long already, asked after so many more units. On a machine that has little time for the server
 -- just now a unit is more than it should be. Since Redis 7.2 the server's time stands still while a script runs; Redis 8 and
--- Valkey 8 have the clock of the process instead, and where there is neither, the budget alone bounds a step.
+-- Valkey 8 have the clock of the process instead, and where there is neither, half of the budget bounds a step.
 local process_clock = rawget(_G, 'os') and os.clock
 local begun = process_clock and process_clock()
+local has_clock = process_clock or (redis.REDIS_VERSION_NUM or 0) < 0x070200
 local function is_long(units)
   unwatched = unwatched + units
   if unwatched < 64 then return false end
@@ -184,7 +185,7 @@ local function cascade(dead, budget)
     if not took[generation] then return 36 end
     local each, units = spent / taken, 0
     for g = #took, generation, -1 do units = each + died[g] / took[g] * units end
-    return math.min(units, 144) -- of larger families two at a time cost less than one
+    return math.min(units, AT_ONCE / 2) -- of larger families two at a time cost less than one
   end
   while #dead > 0 and not full do
     local generation, last = #begins, #dead

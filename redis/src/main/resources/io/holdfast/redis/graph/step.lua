@@ -2,8 +2,8 @@
 -- One bounded step of reclaiming: leases past their deadline are marked dead for good, then what they held is
 -- released, then what nobody holds is freed, newest first. Any number of clients may call it at once.
 -- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
--- ARGV  by space budget capacity
--- REPLY status freed edges pending next reason cause packed
+-- ARGV  by space budget capacity listen
+-- REPLY status freed edges pending next reason cause packed heard
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
 --@include names.lua
@@ -12,11 +12,20 @@ local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, 
 --@include settle.lua
 
 local by, space, budget, capacity = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+if not has_clock then budget = math.ceil(budget / 2) end
+
+-- How many bytes all clients together have sent this server, if the caller wants to know.
+local heard = '-1'
+if ARGV[5] == '1' then
+  local statistics = redis.call('INFO', 'stats')
+  local _, at = string.find(statistics, 'total_net_input_bytes:', 1, true)
+  heard = at and string.match(statistics, '^%d+', at + 1) or '-1'
+end
 
 if quiet() then
-  return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', ''}
+  return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', '', heard}
 end
-if marked then return {'MARKED', 0, 0, redis.call('LLEN', doomed), digits(marked_until - now), '', '', ''} end
+if marked then return {'MARKED', 0, 0, redis.call('LLEN', doomed), digits(marked_until - now), '', '', '', heard} end
 
 local spent = 0
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16')) do
@@ -88,7 +97,7 @@ local function examine(ids)
       dead[#dead + 1] = id
       is_doomed[id] = true
     elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
-      if spent == before or spent + 256 <= budget then
+      if spent == before or spent + 256 <= budget and not is_long(256) then
         local more, done = shrink(id, count)
         is_doomed[id] = true
         spent = spent + done + ROUND
@@ -133,6 +142,7 @@ while spent < budget and #pending == 0 and #left == 0 do
   local this = string.sub(work, 3, cause_end)
   if cause and this ~= cause then break end
   cause = this
+  local before = spent
   local dead, done
   if string.sub(work, 1, 1) == 'l' then
     local more
@@ -144,6 +154,7 @@ while spent < budget and #pending == 0 and #left == 0 do
     spent = spent + #ids + ROUND
     dead = examine(ids)
   end
+  if is_long(spent - before) then budget = spent end
   left, begins, done = cascade(dead, budget - spent)
   spent = spent + done
 end
@@ -153,4 +164,4 @@ if not cause then redis.call('UNLINK', incoming) end -- what a client left that 
 local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
-  all}
+  all, heard}
