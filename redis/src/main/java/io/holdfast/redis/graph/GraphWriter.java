@@ -42,6 +42,7 @@ public final class GraphWriter implements AutoCloseable {
     static final int SMALL_BYTES = 1 << 10;
 
     private static final int TRIES = 50;
+    private static final byte[] GROWS = GraphScripts.ascii("GROWS");
 
     /** More children than this, and a value is in no line: what leaves one is compared with its neighbours. */
     static final int LINE_EDGES = 64;
@@ -82,11 +83,13 @@ public final class GraphWriter implements AutoCloseable {
     /**
      * What one call has to do: entries of all hashes, bytes, and edges. Those to children of the same batch, and those that
      * a value shares with the one before, are written and compared, and nobody is asked for them: they count a quarter. Bounded,
-     * so that it keeps the server no longer than a step.
+     * so that it keeps the server no longer than a step: while a table of the store grows, few entries take as long as
+     * many do otherwise.
      */
     private record Size(int entries, int bytes, int edges) {
 
         private static final int MOST_ENTRIES = 640;
+        private static final int FEW_ENTRIES = 128;
         private static final int MOST_EDGES = 384;
         private static final Size NONE = new Size(0, 0, 0);
 
@@ -109,8 +112,8 @@ public final class GraphWriter implements AutoCloseable {
             return new Size(entries + own + 1 - named, bytes + value.bytes().length, edges + asked + (written + 3) / 4);
         }
 
-        boolean fits() {
-            return entries <= MOST_ENTRIES && bytes <= BATCH_BYTES && edges <= MOST_EDGES;
+        boolean fits(boolean tableGrows) {
+            return entries <= (tableGrows ? FEW_ENTRIES : MOST_ENTRIES) && bytes <= BATCH_BYTES && edges <= MOST_EDGES;
         }
     }
 
@@ -126,6 +129,9 @@ public final class GraphWriter implements AutoCloseable {
     private final Set<ValueId> mine = new HashSet<>();
 
     private Size size = Size.NONE;
+    /** As the server said last. */
+    private boolean tableGrows;
+
     private long sequence;
     /** Sent, but not answered: must be sent again as it is before anything else. */
     private @Nullable PutRequest unanswered;
@@ -186,7 +192,7 @@ public final class GraphWriter implements AutoCloseable {
                 return id;
             }
             Pending pending = new Pending(value.clone(), checked, before == null ? null : placeInLine(checked, before));
-            if (!size.plus(id, pending, batch, tops).fits()) {
+            if (!size.plus(id, pending, batch, tops).fits(tableGrows)) {
                 sendBatch();
             }
             add(id, pending);
@@ -286,7 +292,7 @@ public final class GraphWriter implements AutoCloseable {
 
     /** The batch and the change in one round trip; or, answering null, the batch alone where it may take several. */
     private @Nullable RootAnswer sendBatchAndName(ValueId id, RootChange change) {
-        boolean mayTakeSeveral = unanswered != null || graph.width() != ValueId.TIME_ORDERED || !size.fits();
+        boolean mayTakeSeveral = unanswered != null || graph.width() != ValueId.TIME_ORDERED || !size.fits(tableGrows);
         PutRequest request = mayTakeSeveral ? null : PutRequest.of(batch, Set.of(), mine);
         if (request == null || !request.tops().contains(id)) {
             sendBatch();
@@ -323,6 +329,7 @@ public final class GraphWriter implements AutoCloseable {
         switch (answer.status()) {
             case "OK" -> {
                 sequence++;
+                tableGrows = Arrays.equals(answer.detail(), GROWS);
                 mine.addAll(request.tops());
                 request.handed().forEach(mine::remove);
                 if (named != null) {
@@ -371,9 +378,12 @@ public final class GraphWriter implements AutoCloseable {
         values.forEach(this::add);
     }
 
-    /** The batch, or as much of it from its beginning as one call may do: more than that gathers only where lines are refused. */
+    /**
+     * The batch, or as much of it from its beginning as one call may do: more than that gathers only where lines are refused,
+     * or a table of the store began to grow.
+     */
     private Map<ValueId, Pending> firstPart() {
-        if (size.fits()) {
+        if (size.fits(tableGrows)) {
             return batch;
         }
         Map<ValueId, Pending> part = new LinkedHashMap<>();
@@ -381,7 +391,7 @@ public final class GraphWriter implements AutoCloseable {
         Size done = Size.NONE;
         for (Map.Entry<ValueId, Pending> entry : batch.entrySet()) {
             done = done.plus(entry.getKey(), entry.getValue(), part, topsOfPart);
-            if (!done.fits() && !part.isEmpty()) {
+            if (!done.fits(tableGrows) && !part.isEmpty()) {
                 break;
             }
             part.put(entry.getKey(), entry.getValue());

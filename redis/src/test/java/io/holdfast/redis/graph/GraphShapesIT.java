@@ -9,12 +9,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Pipeline;
 
 /**
  * Graphs of every shape that ever made a reclaiming script run away: put, read back, dropped, and drained to nothing,
@@ -108,6 +110,43 @@ class GraphShapesIT {
             }
         }
         assertValuesThenDropAndDrain(size);
+    }
+
+    /** The first entries in a new table take a server as long as many others. */
+    @Test
+    void batchesAreSmallWhileATableGrows() {
+        long usually = batchesFor(2_000);
+        byte[] values = GraphFixture.key("values");
+        long padding = (1 << 17) - 1_000 - redis.hlen(values);
+        Pipeline pipeline = redis.pipelined();
+        for (int i = 0; i < padding; i++) {
+            pipeline.hset(values, bytes("pad" + i), bytes(""));
+        }
+        pipeline.sync();
+        assertThat(batchesFor(2_000)).isGreaterThan(3 * usually);
+        assertThat(redis.hlen(values)).isGreaterThan(1 << 17);
+    }
+
+    /** Puts so many values under one that holds them; answers how many calls that took. */
+    private long batchesFor(int count) {
+        redis.configResetStat();
+        try (GraphWriter writer = graph.writer()) {
+            List<ValueId> all = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                all.add(writer.put(bytes("v" + i)));
+            }
+            writer.flush();
+            String statistics = redis.info("commandstats");
+            assertThat(redis.hmget(
+                            GraphFixture.key("values"),
+                            all.stream().map(ValueId::raw).toArray(byte[][]::new)))
+                    .doesNotContainNull();
+            return Pattern.compile("cmdstat_exec:calls=(\\d+)")
+                    .matcher(statistics)
+                    .results()
+                    .mapToLong(result -> Long.parseLong(result.group(1)))
+                    .sum();
+        }
     }
 
     @Test
