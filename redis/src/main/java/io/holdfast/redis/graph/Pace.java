@@ -6,8 +6,8 @@ import java.time.Duration;
  * How soon one step of reclaiming may follow another.
  *
  * <p>While others use the server, a step is followed by a rest as long as itself: so they have half of the server's time,
- * whatever there is to reclaim. While nobody does, a rest helps nobody, and it is not free: a server that was asleep finds
- * its caches cold, and the same step takes it a fifth longer. A single command of somebody else's is served between two
+ * whatever there is to reclaim. While nobody does, a rest helps nobody, and it is not free: the same steps took a server that
+ * slept in between a fifth longer, as it seems because it finds its caches cold. A single command of somebody else's is served between two
  * steps either way.
  *
  * <p>Who else is there, the server says itself: every {@value #EVERY} steps one asks how many bytes it was sent, and what is

@@ -46,6 +46,11 @@ final class GraphFixture implements AutoCloseable {
         return Settings.none().set(setting, value);
     }
 
+    /** One more duty that reclaims, for a test that steps it or lets it run. */
+    CascadeDuty cascade() {
+        return new CascadeDuty(NAME, 16, graph.scripts(), notices, client.self(), client.time());
+    }
+
     /** Steps of reclaiming until there is nothing left to do; answers how many values were freed. */
     long drain() {
         long freed = 0;

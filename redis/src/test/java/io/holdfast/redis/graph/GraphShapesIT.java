@@ -127,7 +127,7 @@ class GraphShapesIT {
         assertThat(redis.hlen(values)).isGreaterThan(1 << 17);
     }
 
-    /** Puts so many values under one that holds them; answers how many calls that took. */
+    /** Puts so many values; answers how many transactions that took. */
     private long batchesFor(int count) {
         redis.configResetStat();
         try (GraphWriter writer = graph.writer()) {

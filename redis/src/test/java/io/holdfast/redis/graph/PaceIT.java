@@ -31,13 +31,7 @@ class PaceIT {
         fixture = new GraphFixture(server.uri().toString(), Settings.none().set(GraphSettings.STEP_EDGES, STEP_EDGES));
         buildTree(fixture.graph, "main", 4, 10);
         fixture.graph.root("main").drop();
-        duty = new CascadeDuty(
-                GraphFixture.NAME,
-                16,
-                fixture.graph.scripts(),
-                fixture.notices,
-                fixture.client.self(),
-                fixture.client.time());
+        duty = fixture.cascade();
     }
 
     @AfterEach

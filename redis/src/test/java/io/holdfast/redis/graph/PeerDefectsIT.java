@@ -213,13 +213,7 @@ class PeerDefectsIT {
         List<Duration> pauses = new ArrayList<>();
         try (Snapshot snapshot = openSnapshot()) {
             assertThat(snapshot.isValid()).isTrue();
-            CascadeDuty duty = new CascadeDuty(
-                    GraphFixture.NAME,
-                    16,
-                    graph.scripts(),
-                    fixture.notices,
-                    fixture.client.self(),
-                    fixture.client.time());
+            CascadeDuty duty = fixture.cascade();
             for (int i = 0; i < 20; i++) {
                 Duty.Step step = duty.step();
                 pauses.add(step.next());
@@ -241,13 +235,7 @@ class PeerDefectsIT {
         try (FaultProxy proxy = FaultProxy.to(server.server());
                 GraphFixture other = new GraphFixture(proxy.uri().toString(), Settings.none())) {
             proxy.cut();
-            CascadeDuty duty = new CascadeDuty(
-                    GraphFixture.NAME,
-                    16,
-                    other.graph.scripts(),
-                    other.notices,
-                    other.client.self(),
-                    other.client.time());
+            CascadeDuty duty = other.cascade();
             duty.startOn(runner);
             graph.root("main").drop();
             proxy.pass();
