@@ -183,8 +183,10 @@ class PersistentSortedMapIT {
 
     private static Set<String> stored(Jedis redis) {
         Set<String> ids = new HashSet<>();
-        redis.hkeys("hf:{graph:map:0}:values".getBytes(StandardCharsets.US_ASCII))
-                .forEach(id -> ids.add(HexFormat.of().formatHex(id)));
+        for (int shelf = 0; shelf < 64; shelf++) {
+            redis.hkeys(("hf:{graph:map:0}:values:" + shelf).getBytes(StandardCharsets.US_ASCII))
+                    .forEach(id -> ids.add(HexFormat.of().formatHex(id)));
+        }
         return ids;
     }
 }

@@ -293,6 +293,11 @@ final class Census {
         return large.computeIfAbsent(id, it -> new Large());
     }
 
+    /** A field on a shelf where nobody looks for it. */
+    void misplaced(String part, String shelf) {
+        unreadable("a field of " + part + " on shelf " + shelf + " that belongs on another");
+    }
+
     private void unreadable(String what) {
         if (unreadable.size() < MOST_KEPT) {
             unreadable.add(what);

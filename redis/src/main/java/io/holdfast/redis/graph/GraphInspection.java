@@ -77,6 +77,6 @@ public final class GraphInspection {
     }
 
     private Verifier verifier(GraphProgress progress) {
-        return new Verifier(graph.inspectionScripts(), graph.name(), graph.width(), time, progress);
+        return new Verifier(graph.inspectionScripts(), graph.shelves(), graph.name(), graph.width(), time, progress);
     }
 }

@@ -120,42 +120,39 @@ public final class GraphMark implements AutoCloseable {
             ValueGraph graph, ValueVisitor visitor, GraphProgress progress, Runnable afterPage) throws Exception {
         long total = graph.inspect().statistics().values();
         List<ValueId> large = new ArrayList<>();
-        byte[] cursor = START;
         int count = LEAST_PAGE;
         long done = 0;
-        do {
-            Reply page = page(graph, cursor, count);
-            if (page.part(1).size() == 0) {
-                look(graph); // a page without anything may be one of values that have another name (names.lua)
-                page = page(graph, cursor, count);
-            }
-            List<byte @Nullable []> flat = page.part(1).allBytes();
-            long bytes = 0;
-            for (int i = 0; i + 1 < flat.size(); i += 2) {
-                byte[] field = flat.get(i);
-                byte[] value = flat.get(i + 1);
-                if (field != null && value != null) {
-                    take(graph.width(), field, value, large, visitor);
-                    bytes += value.length;
-                    done++;
+        for (byte[] shelf : graph.shelves().keys("values")) {
+            byte[] cursor = START;
+            do {
+                Reply page = page(graph, shelf, cursor, count);
+                if (page.part(1).size() == 0) {
+                    look(graph); // a page without anything may be one of values that have another name (names.lua)
+                    page = page(graph, shelf, cursor, count);
                 }
-            }
-            progress.at("values", done, Math.max(done, total));
-            count = bytes > PAGE_BYTES ? Math.max(LEAST_PAGE, count / 4) : Math.min(MOST_PAGE, count * 2);
-            cursor = page.bytes(0);
-            afterPage.run();
-        } while (cursor.length != 1 || cursor[0] != '0');
+                List<byte @Nullable []> flat = page.part(1).allBytes();
+                long bytes = 0;
+                for (int i = 0; i + 1 < flat.size(); i += 2) {
+                    byte[] field = flat.get(i);
+                    byte[] value = flat.get(i + 1);
+                    if (field != null && value != null) {
+                        take(graph.width(), field, value, large, visitor);
+                        bytes += value.length;
+                        done++;
+                    }
+                }
+                progress.at("values", done, Math.max(done, total));
+                count = bytes > PAGE_BYTES ? Math.max(LEAST_PAGE, count / 4) : Math.min(MOST_PAGE, count * 2);
+                cursor = page.bytes(0);
+                afterPage.run();
+            } while (cursor.length != 1 || cursor[0] != '0');
+        }
         return large;
     }
 
-    private static Reply page(ValueGraph graph, byte[] cursor, int count) {
+    private static Reply page(ValueGraph graph, byte[] shelf, byte[] cursor, int count) {
         return graph.link()
-                .command(
-                        Command.HSCAN,
-                        graph.scripts().key("values"),
-                        cursor,
-                        GraphScripts.ascii("COUNT"),
-                        GraphScripts.number(count));
+                .command(Command.HSCAN, shelf, cursor, GraphScripts.ascii("COUNT"), GraphScripts.number(count));
     }
 
     private static void take(int width, byte[] field, byte[] value, List<ValueId> large, ValueVisitor visitor)
@@ -197,9 +194,7 @@ public final class GraphMark implements AutoCloseable {
     }
 
     private boolean isBuilding(ValueId id) {
-        byte[] state = graph.link()
-                .command(Command.HGET, graph.scripts().key("counts"), id.raw())
-                .bytesOrNull();
+        byte[] state = graph.shelves().get("counts", id.raw());
         return state != null && new String(state, StandardCharsets.ISO_8859_1).startsWith("b");
     }
 

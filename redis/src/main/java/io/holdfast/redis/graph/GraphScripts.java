@@ -25,9 +25,10 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   meta        layout, width, addressing, incarnation, run id, quiet time, counters, the running verify and mark
  *   values      id -> bytes                           large values: id + chunk number -> bytes
- *   incoming    what values is called between the two runs of put.lua; at no other time
  *   counts      id -> holds and state                 no entry: small, childless, held once
  *   edges       id -> packed child ids, neighbours in its line (lines.lua)   large values: id + chunk number -> packed child ids
+ *               these three: a hash for every shelf (shelves.lua), so the keys of values are values:0 to values:63
+ *   incoming    what the values of a shelf are called between the two runs of put.lua; at no other time
  *   roots       name -> version;operation;id
  *   leases      lease -> deadline                     sorted set
  *   lease-info  lease -> sequence;state;length;kind;born;holder;reply
@@ -39,19 +40,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class GraphScripts {
 
-    static final String LAYOUT = "1";
+    static final String LAYOUT = "2";
 
     static final Script OPEN = script(
             "open.lua",
             "meta",
             "layout width addressing incarnation lease",
-            "status layout width addressing incarnation now");
+            "status layout width addressing incarnation now shelf");
     static final Script PUT = script(
             "put.lua",
             "incoming values meta counts edges leases lease-info held changed roots doomed ledger",
             "lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts"
                     + " back-tops fresh beside change befores bytes lists…",
-            "status detail version floor freed");
+            "status detail version floor freed shelf");
     static final Script BUILD = script(
             "build.lua",
             "meta values counts edges leases lease-info held changed incoming",
@@ -101,7 +102,7 @@ final class GraphScripts {
     }
 
     /** What a graph is, as its meta says. */
-    record Opened(String layout, int width, String addressing, String incarnation, long serverMillis) {}
+    record Opened(String layout, int width, String addressing, String incarnation, long serverMillis, int shelf) {}
 
     Opened open(Addressing addressing, String incarnation, long longestLeaseMillis) {
         Reply reply = call(
@@ -111,11 +112,16 @@ final class GraphScripts {
                 ascii(addressing.word()),
                 ascii(incarnation),
                 number(longestLeaseMillis));
-        return new Opened(reply.text(1), (int) reply.number(2), reply.text(3), reply.text(4), reply.number(5));
+        return new Opened(reply.text(1), (int) reply.number(2), reply.text(3), reply.text(4), reply.number(5), (int)
+                reply.number(6));
     }
 
-    /** A status word and what it is about. */
-    record Answer(String status, byte[] detail) {}
+    /**
+     * A status word and what it is about.
+     *
+     * @param shelf where new values belong from now on; -1 if that is not said
+     */
+    record Answer(String status, byte[] detail, int shelf) {}
 
     Answer put(GraphLease lease, long sequence, PutRequest request) {
         return answer(putting(lease, sequence, request, EMPTY));
@@ -134,7 +140,8 @@ final class GraphScripts {
 
     private Answer answer(Reply reply) {
         checked(reply);
-        return new Answer(reply.text(0), reply.bytes(1));
+        boolean saysShelf = reply.size() > 5 && !reply.text(5).isEmpty();
+        return new Answer(reply.text(0), reply.bytes(1), saysShelf ? (int) reply.number(5) : -1);
     }
 
     /**

@@ -132,6 +132,9 @@ public final class GraphWriter implements AutoCloseable {
     /** As the server said last. */
     private boolean tableGrows;
 
+    /** Of the values of the batch. */
+    private int shelf;
+
     private long sequence;
     /** Sent, but not answered: must be sent again as it is before anything else. */
     private @Nullable PutRequest unanswered;
@@ -182,7 +185,7 @@ public final class GraphWriter implements AutoCloseable {
             if (unanswered != null) {
                 sendBatch();
             }
-            ValueId id = graph.newId(value, checked);
+            ValueId id = newId(value, checked);
             if (batch.containsKey(id)) {
                 return id;
             }
@@ -194,12 +197,21 @@ public final class GraphWriter implements AutoCloseable {
             Pending pending = new Pending(value.clone(), checked, before == null ? null : placeInLine(checked, before));
             if (!size.plus(id, pending, batch, tops).fits(tableGrows)) {
                 sendBatch();
+                id = newId(value, checked);
             }
             add(id, pending);
             return id;
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The values of a batch are on one shelf: which, is settled with the first. */
+    private ValueId newId(byte[] value, List<ValueId> children) {
+        if (batch.isEmpty()) {
+            shelf = graph.shelves().current();
+        }
+        return graph.newId(value, children, shelf);
     }
 
     private void add(ValueId id, Pending pending) {
@@ -340,6 +352,9 @@ public final class GraphWriter implements AutoCloseable {
                 Map<ValueId, Pending> rest = new LinkedHashMap<>(batch);
                 rest.keySet().removeAll(request.ids());
                 rebuild(rest);
+                if (answer.shelf() >= 0) {
+                    graph.shelves().moveTo(answer.shelf());
+                }
             }
             case "ALONE" -> {
                 sequence++;

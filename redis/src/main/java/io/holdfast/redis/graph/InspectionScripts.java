@@ -20,7 +20,7 @@ final class InspectionScripts {
             "status values large edges roots leases doomed records miscounts memory");
     static final Script SIZES = script("sizes.lua", "meta values counts incoming", "id…", "status sizes");
     static final Script SCAN =
-            script("scan.lua", "meta values incoming", "cursor count", "status cursor bytes packed chunks");
+            script("scan.lua", "meta values incoming", "shelf cursor count", "status cursor bytes packed chunks");
     static final Script VERIFY = script(
             "verify.lua",
             "meta changed values incoming",
@@ -72,7 +72,7 @@ final class InspectionScripts {
     }
 
     /**
-     * A page of the fields of values.
+     * A page of the fields of values on a shelf.
      *
      * @param bytes how many bytes of values the server passed for it
      * @param packed ids
@@ -80,8 +80,8 @@ final class InspectionScripts {
      */
     record Fields(byte[] cursor, long bytes, byte[] packed, List<byte @Nullable []> chunks) {}
 
-    Fields scan(byte[] cursor, int count) {
-        Reply reply = graph.call(SCAN, List.of(cursor, number(count)));
+    Fields scan(String shelf, byte[] cursor, int count) {
+        Reply reply = graph.call(SCAN, List.of(ascii(shelf), cursor, number(count)));
         return new Fields(
                 reply.bytes(1), reply.number(2), reply.bytes(3), reply.part(4).allBytes());
     }

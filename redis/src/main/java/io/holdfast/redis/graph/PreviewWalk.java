@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.Protocol.Command;
 
 /** Plays the cascade through in this process: what each freed value would give up, and whether that is its last hold. */
 final class PreviewWalk {
@@ -117,12 +116,8 @@ final class PreviewWalk {
     private void readCounts(List<Integer> unread) {
         for (int from = 0; from < unread.size(); from += PAGE) {
             List<Integer> some = unread.subList(from, Math.min(unread.size(), from + PAGE));
-            List<byte @Nullable []> read = graph.link()
-                    .command(
-                            Command.HMGET,
-                            graph.scripts().key("counts"),
-                            some.stream().map(ids::bytes).toArray(byte[][]::new))
-                    .allBytes();
+            List<byte @Nullable []> read = graph.shelves()
+                    .getAll("counts", some.stream().map(ids::bytes).toList());
             for (int i = 0; i < some.size(); i++) {
                 byte[] count = read.get(i);
                 counts.set(some.get(i), 1 + (count == null ? 1 : holds(count)));

@@ -95,7 +95,7 @@ record PutRequest(
                 words(back.values()),
                 pack(backTops),
                 pack(lookUp ? fresh : List.of()),
-                GraphScripts.number(fresh.isEmpty() || isFew(values) ? 0 : 1));
+                isFew(values) ? new byte[0] : values.getFirst());
         List<ValueId> allTops = new ArrayList<>(tops);
         allTops.addAll(backTops);
         return new PutRequest(Set.copyOf(batch.keySet()), head, values, lists.befores(), lists.all(), allTops, handed);

@@ -86,6 +86,7 @@ public final class ValueGraph implements AutoCloseable {
     private final ServerClock serverClock;
     private final LeaseKeeper keeper;
     private final CascadeDuty cascade;
+    private final Shelves shelves;
     private final ValueReader reader;
     private final @Nullable ValueCache cache;
     private final InspectionScripts inspectionScripts;
@@ -106,7 +107,8 @@ public final class ValueGraph implements AutoCloseable {
         this.serverClock = new ServerClock(client.time());
         Opened opened = openShard();
         this.incarnation = opened.incarnation();
-        this.reader = new ValueReader(scripts, name, addressing.width());
+        this.shelves = new Shelves(scripts, addressing.width(), opened.shelf());
+        this.reader = new ValueReader(scripts, shelves, name, addressing.width());
         this.cache = cache;
         this.keeper = new LeaseKeeper("graph " + name, scripts, client.time());
         this.cascade =
@@ -430,10 +432,10 @@ public final class ValueGraph implements AutoCloseable {
         return refusal;
     }
 
-    ValueId newId(byte[] value, List<ValueId> children) {
+    ValueId newId(byte[] value, List<ValueId> children, int shelf) {
         return addressing == Addressing.CONTENT
                 ? Addressing.ofContent(value, children)
-                : Addressing.timeOrdered(client.time());
+                : Addressing.timeOrdered(client.time(), shelf);
     }
 
     void checkSize(int bytes) {
@@ -460,6 +462,10 @@ public final class ValueGraph implements AutoCloseable {
 
     GraphScripts scripts() {
         return scripts;
+    }
+
+    Shelves shelves() {
+        return shelves;
     }
 
     InspectionScripts inspectionScripts() {

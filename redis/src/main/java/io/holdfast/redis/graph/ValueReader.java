@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.link.RedisLink;
-import io.holdfast.redis.link.Reply;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -39,11 +38,13 @@ final class ValueReader {
     private static final Pattern LARGE = Pattern.compile("[^|]+\\|(\\d+),(\\d+)(?:\\|.*)?", Pattern.DOTALL);
 
     private final GraphScripts scripts;
+    private final Shelves shelves;
     private final String graph;
     private final int width;
 
-    ValueReader(GraphScripts scripts, String graph, int width) {
+    ValueReader(GraphScripts scripts, Shelves shelves, String graph, int width) {
         this.scripts = scripts;
+        this.shelves = shelves;
         this.graph = graph;
         this.width = width;
     }
@@ -56,19 +57,39 @@ final class ValueReader {
                 .or(() -> read(id, VALUES));
     }
 
+    /** Whether there is such a value, of those that are not in chunks. */
+    boolean isSmallAndThere(ValueId id) {
+        return entry(VALUES, id.raw()) != null
+                || (isTorn() && entry(INCOMING, id.raw()) != null)
+                || entry(VALUES, id.raw()) != null;
+    }
+
     private Optional<byte[]> read(ValueId id, String part) {
-        byte[] value = link().command(Command.HGET, scripts.key(part), id.raw()).bytesOrNull();
+        byte[] value = entry(part, id.raw());
         return value != null ? Optional.of(value) : large(id, part, 1);
     }
 
     /**
-     * Whether values has the name incoming: after a transaction that was torn apart, until the next call of a script that
-     * writes (names.lua). What is not in values is looked for there, and then in values once more, before it is called gone.
+     * Whether the values of a shelf have the name incoming: after a transaction that was torn apart, until the next call of a
+     * script that writes (names.lua). What is not in values is looked for there, and then in values once more, before it is
+     * called gone.
      */
-    boolean isTorn() {
-        return link().command(Command.HEXISTS, scripts.key(INCOMING), new byte[0])
-                        .number()
-                == 1;
+    private boolean isTorn() {
+        return entry(INCOMING, new byte[0]) != null;
+    }
+
+    private byte @Nullable [] entry(String part, byte[] field) {
+        return part.equals(INCOMING)
+                ? link().command(Command.HGET, scripts.key(INCOMING), field).bytesOrNull()
+                : shelves.get(part, field);
+    }
+
+    private List<byte @Nullable []> entries(String part, List<ValueId> ids) {
+        List<byte[]> fields = ids.stream().map(ValueId::raw).toList();
+        return part.equals(INCOMING)
+                ? link().command(Command.HMGET, scripts.key(INCOMING), fields.toArray(byte[][]::new))
+                        .allBytes()
+                : shelves.getAll(part, fields);
     }
 
     Map<ValueId, byte[]> findAll(List<ValueId> ids) {
@@ -90,8 +111,7 @@ final class ValueReader {
         Map<ValueId, byte[]> found = new LinkedHashMap<>();
         for (int from = 0; from < ids.size(); from += MOST_IN_A_CALL) {
             List<ValueId> some = ids.subList(from, Math.min(ids.size(), from + MOST_IN_A_CALL));
-            Reply reply = link().command(Command.HMGET, scripts.key(part), raw(some));
-            List<byte @Nullable []> values = reply.allBytes();
+            List<byte @Nullable []> values = entries(part, some);
             for (int i = 0; i < some.size(); i++) {
                 ValueId id = some.get(i);
                 byte[] value = values.get(i);
@@ -107,8 +127,7 @@ final class ValueReader {
 
     List<ValueId> children(ValueId id) {
         check(id);
-        byte[] entry =
-                link().command(Command.HGET, scripts.key("edges"), id.raw()).bytesOrNull();
+        byte[] entry = entry("edges", id.raw());
         return unpack(
                 entry != null ? edges(entry).packed() : large(id, "edges", 2).orElse(new byte[0]));
     }
@@ -122,10 +141,8 @@ final class ValueReader {
     /** What edges has of each value, in the order of the ids; the chunks of large ones put together. */
     Map<ValueId, EdgeEntry> edgesOfAll(List<ValueId> ids) {
         Map<ValueId, EdgeEntry> found = new LinkedHashMap<>();
-        List<byte @Nullable []> entries =
-                link().command(Command.HMGET, scripts.key("edges"), raw(ids)).allBytes();
-        List<byte @Nullable []> states =
-                link().command(Command.HMGET, scripts.key("counts"), raw(ids)).allBytes();
+        List<byte @Nullable []> entries = entries("edges", ids);
+        List<byte @Nullable []> states = entries("counts", ids);
         for (int i = 0; i < ids.size(); i++) {
             byte[] entry = entries.get(i);
             byte[] state = states.get(i);
@@ -185,8 +202,7 @@ final class ValueReader {
 
     /** The chunks of a large value, put together; empty if there is no such value, or it is still being built. */
     private Optional<byte[]> large(ValueId id, String part, int group) {
-        byte[] state =
-                link().command(Command.HGET, scripts.key("counts"), id.raw()).bytesOrNull();
+        byte[] state = entry("counts", id.raw());
         if (state == null || state[0] == 'b' || state[0] == 'd') {
             return Optional.empty();
         }
@@ -197,8 +213,7 @@ final class ValueReader {
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
         int chunks = Integer.parseInt(shape.group(group));
         for (int i = 0; i < chunks; i++) {
-            byte[] chunk = link().command(Command.HGET, scripts.key(part), chunkField(id, i))
-                    .bytesOrNull();
+            byte[] chunk = entry(part, chunkField(id, i));
             if (chunk == null) {
                 return Optional.empty(); // reclaimed while we read: not under a hold
             }
@@ -230,9 +245,5 @@ final class ValueReader {
 
     private RedisLink link() {
         return scripts.link();
-    }
-
-    private static byte[][] raw(List<ValueId> ids) {
-        return ids.stream().map(ValueId::raw).toArray(byte[][]::new);
     }
 }

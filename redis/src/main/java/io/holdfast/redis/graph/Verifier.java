@@ -47,6 +47,7 @@ final class Verifier {
     private static final int LINE_PAGE = 64;
 
     private final InspectionScripts scripts;
+    private final Shelves shelves;
     private final String graph;
     private final Time time;
     private final GraphProgress progress;
@@ -58,8 +59,9 @@ final class Verifier {
 
     private boolean walking;
 
-    Verifier(InspectionScripts scripts, String graph, int width, Time time, GraphProgress progress) {
+    Verifier(InspectionScripts scripts, Shelves shelves, String graph, int width, Time time, GraphProgress progress) {
         this.scripts = scripts;
+        this.shelves = shelves;
         this.graph = graph;
         this.time = time;
         this.progress = progress;
@@ -76,8 +78,8 @@ final class Verifier {
         long begin = time.nanoTime();
         try (VerifySession session = VerifySession.begin(scripts, graph, this::noted)) {
             scanValues(session);
-            scanHash("counts", before.values(), session, census::count);
-            scanHash("edges", before.values(), session, this::edges);
+            scanShelves("counts", before.values(), session, census::count);
+            scanShelves("edges", before.values(), session, this::edges);
             readLines();
             scanHash("roots", before.roots(), session, (name, root) -> census.root(text(name), root));
             scanHash("lease-info", before.leases(), session, (lease, info) -> census.leases.add(number(lease)));
@@ -100,18 +102,30 @@ final class Verifier {
     }
 
     private void scanValues(VerifySession session) {
+        for (String shelf : shelves.all()) {
+            scanValues(shelf, session);
+        }
+    }
+
+    private void scanValues(String shelf, VerifySession session) {
         byte[] cursor = START;
         int count = LEAST_PAGE;
         do {
-            Fields page = scripts.scan(cursor, count);
+            Fields page = scripts.scan(shelf, cursor, count);
             for (int at = 0; at < page.packed().length; at += census.width) {
-                census.value(page.packed(), at);
-            }
-            page.chunks().forEach(field -> {
-                if (field != null) {
-                    census.valueChunk(field);
+                if (shelves.isOn(shelf, page.packed(), at)) {
+                    census.value(page.packed(), at);
+                } else {
+                    census.misplaced("values", shelf);
                 }
-            });
+            }
+            for (byte[] field : page.chunks()) {
+                if (field != null && shelves.isOn(shelf, field, 0)) {
+                    census.valueChunk(field);
+                } else {
+                    census.misplaced("values", shelf);
+                }
+            }
             count = nextPage(count, page.bytes());
             cursor = page.cursor();
             session.page();
@@ -119,12 +133,33 @@ final class Verifier {
         } while (!isEnd(cursor));
     }
 
+    private void scanShelves(String part, long total, VerifySession session, BiConsumer<byte[], byte[]> entry) {
+        long done = 0;
+        for (String shelf : shelves.all()) {
+            BiConsumer<byte[], byte[]> inPlace = (field, value) -> {
+                if (shelves.isOn(shelf, field, 0)) {
+                    entry.accept(field, value);
+                } else {
+                    census.misplaced(part, shelf);
+                }
+            };
+            done = scanHash(part, shelves.key(part, shelf), done, total, session, inPlace);
+        }
+    }
+
     private void scanHash(String part, long total, VerifySession session, BiConsumer<byte[], byte[]> entry) {
+        scanHash(part, scripts.key(part), 0, total, session, entry);
+    }
+
+    /** Answers how many entries of the part are done, those before included. */
+    private long scanHash(
+            String part, byte[] key, long before, long total, VerifySession session, BiConsumer<byte[], byte[]> entry) {
         byte[] cursor = START;
         int count = LEAST_PAGE;
-        long done = 0;
+        long done = before;
         do {
-            Reply page = command(Command.HSCAN, part, cursor, GraphScripts.ascii("COUNT"), GraphScripts.number(count));
+            Reply page = scripts.link()
+                    .command(Command.HSCAN, key, cursor, GraphScripts.ascii("COUNT"), GraphScripts.number(count));
             List<byte @Nullable []> flat = page.part(1).allBytes();
             long bytes = 0;
             for (int i = 0; i + 1 < flat.size(); i += 2) {
@@ -141,6 +176,7 @@ final class Verifier {
             session.page();
             tell(part, done, total);
         } while (!isEnd(cursor));
+        return done;
     }
 
     private void edges(byte[] field, byte[] bytes) {
@@ -169,9 +205,9 @@ final class Verifier {
         inLines.values().forEach(entry -> neighbours.addAll(entry.neighbours()));
         Map<ValueId, EdgeEntry> found = new HashMap<>();
         if (!neighbours.isEmpty()) {
-            byte[][] fields = neighbours.stream().map(ValueId::raw).toArray(byte[][]::new);
+            List<byte[]> fields = neighbours.stream().map(ValueId::raw).toList();
             Iterator<ValueId> ids = neighbours.iterator();
-            for (byte[] bytes : command(Command.HMGET, "edges", fields).allBytes()) {
+            for (byte[] bytes : shelves.getAll("edges", fields)) {
                 ValueId id = ids.next();
                 Optional.ofNullable(bytes).flatMap(this::read).ifPresent(entry -> found.put(id, entry));
             }
@@ -317,9 +353,8 @@ final class Verifier {
         }
         long edges = 0;
         for (int from = 0; from < fields.size(); from += WALK_PAGE) {
-            byte[][] some = fields.subList(from, Math.min(fields.size(), from + WALK_PAGE))
-                    .toArray(byte[][]::new);
-            for (byte[] entry : command(Command.HMGET, "edges", some).allBytes()) {
+            List<byte[]> some = fields.subList(from, Math.min(fields.size(), from + WALK_PAGE));
+            for (byte[] entry : shelves.getAll("edges", some)) {
                 byte[] list = Optional.ofNullable(entry)
                         .flatMap(this::read)
                         .orElse(EdgeEntry.NONE)

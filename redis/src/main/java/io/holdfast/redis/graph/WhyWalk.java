@@ -129,16 +129,11 @@ final class WhyWalk {
 
     /** The entry in counts, 1 for a value without one; empty if there is no such value. */
     private String state(ValueId id) {
-        byte[] count = command(Command.HGET, "counts", id.raw()).bytesOrNull();
+        byte[] count = graph.shelves().get("counts", id.raw());
         if (count != null) {
             return new String(count, StandardCharsets.ISO_8859_1);
         }
-        boolean isThere = isIn("values", id) || (graph.reader().isTorn() && isIn("incoming", id)) || isIn("values", id);
-        return isThere ? "1" : "";
-    }
-
-    private boolean isIn(String part, ValueId id) {
-        return command(Command.HEXISTS, part, id.raw()).number() == 1;
+        return graph.reader().isSmallAndThere(id) ? "1" : "";
     }
 
     private int walkTo(ValueId target) {

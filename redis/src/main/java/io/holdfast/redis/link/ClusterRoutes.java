@@ -57,9 +57,9 @@ final class ClusterRoutes {
         return groups.values();
     }
 
-    /** A pipeline to the server that has the slot of the call. */
-    Pipeline to(Call call) {
-        int slot = slot(call);
+    /** A pipeline to the server that has the slot of the key. */
+    Pipeline to(byte[] key) {
+        int slot = JedisClusterCRC16.getSlot(key);
         Connection connection = cluster.getConnectionFromSlot(slot);
         known.put(slot, connection.getHostAndPort());
         return new Pipeline(connection, true);

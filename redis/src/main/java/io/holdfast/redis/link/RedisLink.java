@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.AbstractPipeline;
 import redis.clients.jedis.CommandArguments;
@@ -266,7 +267,11 @@ public final class RedisLink implements AutoCloseable {
 
     /** A pipeline to the server that has the keys of the call. */
     private AbstractPipeline pipelineTo(Call call) {
-        return routes != null ? routes.to(call) : client.pipelined();
+        return pipelineTo(call.keys().getFirst());
+    }
+
+    private AbstractPipeline pipelineTo(byte[] key) {
+        return routes != null ? routes.to(key) : client.pipelined();
     }
 
     /** Puts a call into a pipeline; the answer can be asked for when the pipeline is through. */
@@ -405,13 +410,38 @@ public final class RedisLink implements AutoCloseable {
 
     /** Sends a plain command about one key. */
     public Reply command(ProtocolCommand command, byte[] key, byte[]... arguments) {
-        return tell(command.toString(), () -> {
-            CommandArguments all = new CommandArguments(command).key(key);
-            for (byte[] argument : arguments) {
-                all.add(argument);
+        return tell(command.toString(), () -> new Reply(client.executeCommand(plain(command, key, arguments))));
+    }
+
+    /** Sends a plain command about each of several keys of one shard, all at once; answers in their order. */
+    public List<Reply> commands(ProtocolCommand command, List<byte[]> keys, List<byte[][]> arguments) {
+        if (keys.size() > 1) {
+            try (AbstractPipeline pipeline = pipelineTo(keys.getFirst())) {
+                List<Response<Object>> replies = new ArrayList<>(keys.size());
+                for (int i = 0; i < keys.size(); i++) {
+                    replies.add(pipeline.sendCommand(plain(command, keys.get(i), arguments.get(i))));
+                }
+                pipeline.sync();
+                return tell(
+                        command.toString(),
+                        () -> replies.stream()
+                                .map(reply -> new Reply(reply.get()))
+                                .toList());
+            } catch (JedisException | IllegalStateException e) {
+                // A pipeline does not follow a slot that has moved; a command of its own does, or says what is wrong.
             }
-            return new Reply(client.executeCommand(all));
-        });
+        }
+        return IntStream.range(0, keys.size())
+                .mapToObj(i -> command(command, keys.get(i), arguments.get(i)))
+                .toList();
+    }
+
+    private static CommandArguments plain(ProtocolCommand command, byte[] key, byte[]... arguments) {
+        CommandArguments all = new CommandArguments(command).key(key);
+        for (byte[] argument : arguments) {
+            all.add(argument);
+        }
+        return all;
     }
 
     /**

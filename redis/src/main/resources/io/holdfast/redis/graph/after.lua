@@ -1,12 +1,12 @@
 -- Puts values of the batch after others that are there. Those must be at the end of their lines and have the children that the
 -- client says, or the batch is refused: the client has counted on them. It does not matter whether anybody holds them: as long
 -- as they are there, they hold their children.
--- Needs: edges, befores, known_at, heirs, earlier, use_number, and what lines.lua gives.
+-- Needs: edges, befores, known_at, heirs, earlier, use_number, and what shelves.lua and lines.lua give.
 -- heirs: the one before -> its number in befores
 -- earlier: for each number the one before that
 
 local useless = {}
-local found = redis.call('HMGET', edges, unpack(befores))
+local found = get_all(edges, befores)
 for i = 1, #befores do
   local entry, known = found[i], ARGV[known_at(i)]
   local after

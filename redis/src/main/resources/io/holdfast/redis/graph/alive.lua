@@ -1,10 +1,10 @@
 -- Whether values are alive.
--- Needs: values, counts, and what shard.lua gives.
+-- Needs: values, counts, and what shard.lua and shelves.lua give.
 
 -- Asks for ids without an entry in counts: such a value is held once, if it is in values. They are small
 -- (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers the first that is not there.
 local function first_absent(ids)
-  for i, bytes in ipairs(redis.call('HMGET', values, unpack(ids))) do
+  for i, bytes in ipairs(get_all(values, ids)) do
     if not bytes then return ids[i] end
   end
 end
@@ -13,7 +13,7 @@ end
 -- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
 -- state is read and raised once for all that are in it.
 local function raise(ids, more)
-  local states = redis.call('HMGET', counts, unpack(ids))
+  local states = get_all(counts, ids)
   local set, plain, raised = {}, {}, {}
   local several, at = #more, 1
   for i = 1, #ids do
@@ -44,7 +44,7 @@ end
 local function look_up(ids)
   local numbers, shapes, uncounted = {}, {}, {}
   local missing, places, n = {}, {}, 0
-  for i, count in ipairs(redis.call('HMGET', counts, unpack(ids))) do
+  for i, count in ipairs(get_all(counts, ids)) do
     if count then
       numbers[i], shapes[i] = holds(count)
     else
@@ -55,7 +55,7 @@ local function look_up(ids)
     end
   end
   if n > 0 then
-    for i, bytes in ipairs(redis.call('HMGET', values, unpack(missing))) do
+    for i, bytes in ipairs(get_all(values, missing)) do
       if bytes then numbers[places[i]], shapes[places[i]] = 1, '' end
     end
   end

@@ -7,6 +7,7 @@
 -- REPLY status detail
 local meta, values, counts, edges, leases, info, held, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include alive.lua
@@ -17,7 +18,7 @@ if not writer or writer.born ~= ARGV[2] then return {'LAPSED', ''} end
 if sequence == writer.sequence then return {'OK', ''} end
 if sequence < writer.sequence then return {'STALE', ''} end
 
-local state = redis.call('HGET', counts, id)
+local state = redis.call('HGET', key_of(counts, id), id)
 local v, e = 0, 0
 if state then
   local n, letter = holds(state)
@@ -26,7 +27,7 @@ if state then
   local chunks_v, chunks_e, builder = string.match(state, '^b|(%d+),(%d+)|(.*)$')
   if builder ~= lease then return {'BUILDING', id} end
   v, e = tonumber(chunks_v), tonumber(chunks_e)
-elseif redis.call('HEXISTS', values, id) == 1 then
+elseif redis.call('HEXISTS', key_of(values, id), id) == 1 then
   return {'EXISTS', id}
 elseif part == 's' or index > 0 then
   return {'GONE', id}
@@ -57,23 +58,19 @@ note({id})
 note(adopted)
 if not state then redis.call('HINCRBY', meta, 'large', 1) end
 if part == 's' then
-  redis.call('HSET', counts, id, '1|' .. v .. ',' .. e)
+  redis.call('HSET', key_of(counts, id), id, '1|' .. v .. ',' .. e)
 else
   if part == 'v' then
-    redis.call('HINCRBY', meta, 'chunks', redis.call('HSET', values, chunk(id, index), ARGV[7]))
+    redis.call('HINCRBY', meta, 'chunks', redis.call('HSET', key_of(values, id), chunk(id, index), ARGV[7]))
     v = math.max(v, index + 1)
   else
-    redis.call('HSET', edges, chunk(id, index), ARGV[7])
+    redis.call('HSET', key_of(edges, id), chunk(id, index), ARGV[7])
     redis.call('HINCRBY', meta, 'edges', digits(#ARGV[7] / width))
     e = math.max(e, index + 1)
-    if #set > 0 then
-      redis.call('HSET', counts, unpack(set))
-      widen(counts)
-    end
+    if #set > 0 then set_all(counts, set, true) end
     if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
   end
-  redis.call('HSET', counts, id, 'b|' .. v .. ',' .. e .. '|' .. lease)
-  widen(counts)
+  set_all(counts, {id, 'b|' .. v .. ',' .. e .. '|' .. lease}, true)
   redis.call('ZADD', held, 0, lease .. id)
 end
 did(lease, writer, ARGV[3])

@@ -6,6 +6,7 @@
 -- REPLY status values roots
 local meta, values, incoming, counts, edges, roots, leases, info, held, doomed, changed, ledger = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include how-many.lua
 
 local incarnation, by, space, capacity = unpack(ARGV)
@@ -13,6 +14,7 @@ if redis.call('HGET', meta, 'incarnation') ~= incarnation then return {'NOGRAPH'
 local names, packed = redis.call('HSCAN', roots, '0', 'COUNT', 256)[2], {}
 for i = 1, math.min(#names, 1024), 2 do packed[#packed + 1] = #names[i] .. ':' .. names[i] end
 local values_gone, roots_gone = how_many(), redis.call('HLEN', roots)
+for _, part in ipairs({values, counts, edges}) do redis.call('UNLINK', unpack(keys_of(part))) end
 redis.call('UNLINK', unpack(KEYS, 1, 11))
 if #packed > 0 then
   redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'ROOT', 's', space, 'r', 'DESTROYED',

@@ -7,6 +7,7 @@
 -- REPLY status target now born
 local meta, values, counts, leases, info, held, roots, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 
@@ -24,11 +25,11 @@ if kind == 's' then
 end
 if kind ~= 'w' then
   if #target ~= width then return {'WIDTH', about[1], digits(now), ''} end
-  local count = redis.call('HGET', counts, target)
+  local count = redis.call('HGET', key_of(counts, target), target)
   local n, shape = 1, ''
   if count then
     n, shape = holds(count)
-  elseif redis.call('HEXISTS', values, target) == 0 then
+  elseif redis.call('HEXISTS', key_of(values, target), target) == 0 then
     n = nil
   end
   -- A store that was just replaced may not know of a hold that it had: what is doomed there meanwhile is taken back.
@@ -36,8 +37,7 @@ if kind ~= 'w' then
   -- A lease of this name is dead, and what it held is not yet released: this is a ghost, let in by a clock set back.
   if redis.call('ZSCORE', held, lease .. target) then return {'LAPSED', '', digits(now), ''} end
   note({target, lease})
-  redis.call('HSET', counts, target, digits(n + 1) .. shape)
-  widen(counts)
+  set_all(counts, {target, digits(n + 1) .. shape}, true)
   redis.call('ZADD', held, 0, lease .. target)
 end
 if length > tonumber(about[4]) then redis.call('HSET', meta, 'longest', ARGV[3]) end

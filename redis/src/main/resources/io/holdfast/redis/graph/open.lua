@@ -3,17 +3,17 @@
 -- late repeat of a call that made a root in one life makes none in the next.
 -- KEYS  meta
 -- ARGV  layout width addressing incarnation lease
--- REPLY status layout width addressing incarnation now
+-- REPLY status layout width addressing incarnation now shelf
 local meta = KEYS[1]
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-local it = redis.call('HMGET', meta, 'layout', 'width', 'addressing', 'incarnation', 'longest')
+local it = redis.call('HMGET', meta, 'layout', 'width', 'addressing', 'incarnation', 'longest', 'shelf')
 if it[1] then
   if it[1] == ARGV[1] and tonumber(it[5]) < tonumber(ARGV[5]) then redis.call('HSET', meta, 'longest', ARGV[5]) end
-  return {'OK', it[1], it[2], it[3], it[4], now}
+  return {'OK', it[1], it[2], it[3], it[4], now, it[6] or '0'}
 end
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 redis.call('HSET', meta, 'layout', ARGV[1], 'width', ARGV[2], 'addressing', ARGV[3], 'incarnation', ARGV[4],
   'run', run, 'quiet', '0', 'longest', ARGV[5], 'dropped', string.format('%.0f', time[1] * 1000000 + time[2]),
   'edges', '0')
-return {'MADE', ARGV[1], ARGV[2], ARGV[3], ARGV[4], now}
+return {'MADE', ARGV[1], ARGV[2], ARGV[3], ARGV[4], now, '0'}

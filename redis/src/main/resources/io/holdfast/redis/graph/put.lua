@@ -9,34 +9,39 @@
 --   back     in a content-addressed graph: values of the batch that exist already, as packed ids, with the holds
 --            they get in back-counts; the writer holds those in back-tops
 --   fresh    in a content-addressed graph: the new values, packed
---   beside   1: the bytes of the new values stand beside this script; 0: there are none, or they are in bytes
+--   beside   one of the new values, if their bytes stand beside this script; empty: there are none, or they are in bytes
 --   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
 --   befores  values outside the batch that values of the batch are put after (see lines.lua), packed; then, for each, its
 --            children as the client knows them and, where a root changes, those of them that the new value does not have;
 --            the lists of the new values are the first ones, in this order. The client counts on the one before for what
 --            both have; where that is not so, the answer is ALONE and names those that are of no use.
 --   bytes    how many new values are put by this call alone: their ids and bytes come before the lists
--- The detail of OK is GROWS where a table of the store grows about now: then the next calls should be small.
+-- The detail of OK is GROWS where a table of the store grows about now: then the next calls should be small; shelf, if it is
+-- there, says where new values belong from now on.
 -- The bytes of many new values do not come in here: they stand beside this script in a transaction, as a plain HSET of
--- incoming between two runs of it. If the first run agrees, it leaves the mark '' in values and names values incoming
--- for the moment, before it writes anything else; the second run, which has the first two keys alone, finds the mark and
--- gives the name back. Where the first run refused, or a flushed script cache let none run, the HSET made a key that
--- nobody reads: the second run, the next put or an idle step throws it away. No renaming ever takes the place of a key that is there.
+-- incoming between two runs of it. New values of a batch are on one shelf. If the first run agrees, it leaves a mark in the
+-- values of that shelf, which says how they are called, and names them incoming for the moment, before it writes anything else;
+-- the second run, which has the first two keys alone, finds the mark and gives the name back. Where the first run refused, or a
+-- flushed script cache let none run, the HSET made a key that nobody reads: the second run, the next put or an idle step throws
+-- it away. No renaming ever takes the place of a key that is there.
 -- KEYS  incoming values meta counts edges leases lease-info held changed roots doomed ledger
 -- ARGV  lease born sequence edges shared shared-counts adopted adopted-counts handed tops back back-counts back-tops fresh
 -- ARGV  beside change befores bytes lists…
--- REPLY status detail version floor freed
+-- REPLY status detail version floor freed shelf
 local incoming, values, meta, counts, edges, leases, info, held, changed, roots, doomed, ledger = unpack(KEYS)
 if #ARGV == 0 then
-  if redis.call('HDEL', incoming, '') == 0 then
+  local mark = redis.call('HGET', incoming, '')
+  if not mark then
     redis.call('UNLINK', incoming)
-  elseif redis.call('RENAMENX', incoming, values) == 0 then
-    redis.call('HSET', incoming, '', '') -- cannot be: the mark keeps it from being thrown away
+  elseif redis.call('RENAMENX', incoming, values .. string.match(mark, '^%S*')) == 0 then -- cannot be: the mark stays
     return redis.error_reply('TORN values and incoming are both there, and incoming has what values should have')
+  else
+    redis.call('HDEL', values .. string.match(mark, '^%S*'), '')
   end
   return {'OK', ''}
 end
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include lines.lua
@@ -128,7 +133,7 @@ if #back > 0 or width == 32 then
     if uncounted[i] and numbers[i] and has_children[id] then suspects[#suspects + 1] = id end
   end
   if #suspects > 0 then
-    for i, entry in ipairs(redis.call('HMGET', edges, unpack(suspects))) do is_stray[suspects[i]] = not entry end
+    for i, entry in ipairs(get_all(edges, suspects)) do is_stray[suspects[i]] = not entry end
   end
   local wrong = {}
   local more = numbers_of(ARGV[12])
@@ -167,17 +172,18 @@ if #back > 0 or width == 32 then
 end
 
 -- The name first: where that is refused, nothing is written.
-if ARGV[15] == '1' then
+if ARGV[15] ~= '' then
   -- Where MULTI was allowed once and is not any more, this run stands alone, and the bytes would come too late.
   if not redis.acl_check_cmd('MULTI') then return redis.error_reply("NOPERM this user may not run the 'multi' command") end
   redis.call('UNLINK', incoming) -- what a client left that died when its script was unknown
-  redis.call('HSET', values, '', WIDE)
-  local renamed = redis.pcall('RENAMENX', values, incoming)
+  local key = key_of(values, ARGV[15])
+  redis.call('HSET', key, '', string.sub(key, #values + 1) .. WIDE)
+  local renamed = redis.pcall('RENAMENX', key, incoming)
   if renamed ~= 1 then
-    redis.call('HDEL', values, '')
+    redis.call('HDEL', key, '')
     return renamed -- an error: the user may not rename
   end
-  values = incoming -- until the second run
+  call_it(values, ARGV[15], incoming) -- until the second run
 end
 
 -- Now everything is written.
@@ -202,20 +208,29 @@ if noting then
   for _, member in ipairs(handed) do touched[#touched + 1] = string.sub(member, #lease + 1) end
   note(touched)
 end
-local last = #ARGV
+local changed_lists = {}
 for i = 1, #befores do
   local before = befores[i]
   if heirs[before] then -- it did not end in this call
-    ARGV[last + 1], ARGV[last + 2] = before, line_entry(ARGV[known_at(i)], earlier[i], ARGV[lists_from + 2 * i - 2])
-    last = last + 2
+    local at = #changed_lists
+    changed_lists[at + 1], changed_lists[at + 2] =
+      before, line_entry(ARGV[known_at(i)], earlier[i], ARGV[lists_from + 2 * i - 2])
   end
 end
-if lists_from > values_from then redis.call('HSET', values, unpack(ARGV, values_from, lists_from - 1)) end
+local widened = ARGV[15] ~= '' or sequence % 16 == 1 -- few values cannot make a long list, many calls of them can
+if #changed_lists > 0 then set_all(edges, changed_lists) end
+if lists_from > values_from then
+  local key = key_of(values, ARGV[values_from])
+  redis.call('HSET', key, unpack(ARGV, values_from, lists_from - 1))
+  if widened then widen(key) end
+end
 if #ARGV >= lists_from then
-  redis.call('HSET', edges, unpack(ARGV, lists_from))
+  local key = key_of(edges, ARGV[lists_from])
+  redis.call('HSET', key, unpack(ARGV, lists_from))
+  if widened then widen(key) end
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
-if #set > 0 then redis.call('HSET', counts, unpack(set)) end
+if #set > 0 then set_all(counts, set, widened) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end
@@ -241,16 +256,32 @@ local function grows(hash)
   return entries > 100000 and (part < 0.52 or part > 0.99)
 end
 local detail = ''
-if ARGV[15] == '1' and (grows(values) or grows(edges) or grows(counts)) then detail = 'GROWS' end
-if sequence % 16 == 1 then
-  if ARGV[15] == '0' then widen(values) end
-  widen(edges)
-  widen(counts)
+if ARGV[15] ~= ''
+  and (grows(incoming) or grows(key_of(edges, ARGV[15])) or grows(key_of(counts, ARGV[15]))) then detail = 'GROWS' end
+-- Where new values belong, if not where these went: on the shelf that meta says, until that is full.
+local SHELF_FULL = 15500 -- values: with the batches that are under way, just below a power of two
+local function next_shelf(shelf)
+  local current = tonumber(redis.call('HGET', meta, 'shelf') or 0)
+  if current == shelf and redis.call('HLEN', on(values, shelf)) >= SHELF_FULL then
+    local fewest
+    for i = 1, 8 do
+      local other = (shelf + i) % SHELVES
+      local number = redis.call('HLEN', on(values, other))
+      if not fewest or number < fewest then current, fewest = other, number end
+      if number == 0 then break end
+    end
+    redis.call('HSET', meta, 'shelf', digits(current))
+  end
+  return current ~= shelf and digits(current) or ''
+end
+local shelf = ''
+if widened and width == 16 and (ARGV[15] ~= '' or lists_from > values_from) then
+  shelf = next_shelf(byte(ARGV[15] ~= '' and ARGV[15] or ARGV[values_from], SHELF_AT))
 end
 did(lease, writer, ARGV[3])
-if not change then return {'OK', detail, '', '', ''} end
+if not change then return {'OK', detail, '', '', '', shelf} end
 redis.call('HSET', roots, change.name, change.version .. ';' .. change.operation .. ';' .. change.target)
-if change.old == '' then return {'OK', detail, change.version, change.dropped, ''} end
+if change.old == '' then return {'OK', detail, change.version, change.dropped, '', shelf} end
 --@include settle.lua
 for i, id in ipairs(ending) do
   gone[i], gone_edges[i], has_died[id] = id, id, true
@@ -258,4 +289,4 @@ for i, id in ipairs(ending) do
 end
 local freed_ids =
   finish(release(given_up), 'Rroot ' .. change.name .. ' moved on', change.by, change.space, change.capacity)
-return {'OK', detail, change.version, change.dropped, freed_ids}
+return {'OK', detail, change.version, change.dropped, freed_ids, shelf}

@@ -5,6 +5,7 @@
 -- REPLY status cause freed
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include lines.lua

@@ -16,6 +16,7 @@
 -- REPLY status
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include lines.lua
@@ -27,44 +28,44 @@ if not noting or string.match(about[5], '^on;%d+;(.*)$') ~= token then return {'
 if id ~= '' and redis.call('SISMEMBER', changed, id) == 1 then return {'CHANGED'} end
 if lease ~= '' and redis.call('SISMEMBER', changed, lease) == 1 then return {'CHANGED'} end
 
-local count = id ~= '' and redis.call('HGET', counts, id) or ''
+local count = id ~= '' and redis.call('HGET', key_of(counts, id), id) or ''
 if count ~= expected then return {'CHANGED'} end
-local there = redis.call('HEXISTS', values, id) == 1 or string.find(count, '|', 1, true) ~= nil
+local there = redis.call('HEXISTS', key_of(values, id), id) == 1 or string.find(count, '|', 1, true) ~= nil
 local cause = 'M' .. string.sub(evidence, 1, 200)
 
 if fix == 'count' then
   if not there then return {'CHANGED'} end
-  redis.call('HSET', counts, id, fixed)
+  redis.call('HSET', key_of(counts, id), id, fixed)
 elseif fix == 'doom' then
   if not there then return {'CHANGED'} end
-  redis.call('HSET', counts, id, fixed)
+  redis.call('HSET', key_of(counts, id), id, fixed)
   redis.call('RPUSH', doomed, hint('v', cause, id))
 elseif fix == 'uncount' then
   if there then return {'CHANGED'} end
-  redis.call('HDEL', counts, id)
+  redis.call('HDEL', key_of(counts, id), id)
 elseif fix == 'unedge' then
-  local entry = redis.call('HGET', edges, field)
+  local entry = redis.call('HGET', key_of(edges, field), field)
   if there or not entry then return {'CHANGED'} end
   cut = #parts_of(entry) / width
-  redis.call('HDEL', edges, field)
+  redis.call('HDEL', key_of(edges, field), field)
   fetch_neighbours({entry}, 1)
   local list = #entry % width == 0 and entry or leave_line(id, entry)
   finish(release(list), cause, by, space, capacity)
 elseif fix == 'part' then
-  local entry = redis.call('HGET', edges, id)
+  local entry = redis.call('HGET', key_of(edges, id), id)
   local list = parts_of(fixed)
   if not entry or parts_of(entry) ~= list then return {'CHANGED'} end
   local ids, more = {}, tally(list)
   for child in pairs(more) do ids[#ids + 1] = child end
   local numbers, shapes = look_up(ids)
   for i, child in ipairs(ids) do
-    if numbers[i] then redis.call('HSET', counts, child, digits(numbers[i] + more[child]) .. shapes[i]) end
+    if numbers[i] then redis.call('HSET', key_of(counts, child), child, digits(numbers[i] + more[child]) .. shapes[i]) end
   end
   note(ids)
-  redis.call('HSET', edges, id, fixed)
+  redis.call('HSET', key_of(edges, id), id, fixed)
 elseif fix == 'unchunk' then
   if there then return {'CHANGED'} end
-  redis.call('HINCRBY', meta, 'chunks', -redis.call('HDEL', values, field))
+  redis.call('HINCRBY', meta, 'chunks', -redis.call('HDEL', key_of(values, field), field))
 elseif fix == 'unhold' then
   if there or redis.call('ZREM', held, lease .. id) == 0 then return {'CHANGED'} end
 elseif fix == 'unlease' then

@@ -7,6 +7,7 @@
 -- REPLY status version target floor freed
 local meta, values, counts, edges, roots, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lines.lua
 --@include settle.lua
@@ -32,19 +33,18 @@ if target == '' then
 end
 
 if #target ~= width then return {'WIDTH', version, about[1], dropped} end
-local count = redis.call('HGET', counts, target)
+local count = redis.call('HGET', key_of(counts, target), target)
 local n, shape = 1, ''
 if count then
   n, shape = holds(count)
-elseif redis.call('HEXISTS', values, target) == 0 then
+elseif redis.call('HEXISTS', key_of(values, target), target) == 0 then
   n = nil
 end
 if not n or n == 0 then return {shape == 'b' and 'BUILDING' or 'GONE', version, target, dropped} end
 note({target})
 -- A writer that held the target hands its hold over; otherwise the root's is one more.
 if lease == '' or redis.call('ZREM', held, lease .. target) == 0 then
-  redis.call('HSET', counts, target, digits(n + 1) .. shape)
-  widen(counts)
+  set_all(counts, {target, digits(n + 1) .. shape}, true)
 end
 redis.call('HSET', roots, name, next_version .. ';' .. operation .. ';' .. target)
 local freed_ids = root and finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) or ''

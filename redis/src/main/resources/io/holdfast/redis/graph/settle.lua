@@ -1,5 +1,5 @@
 -- Gives up holds and frees what nobody holds any longer.
--- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua and lines.lua give.
+-- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua, shelves.lua and lines.lua give.
 --
 -- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
 -- more is charged more, so that a step takes no longer in a chain than in a tree.
@@ -27,11 +27,26 @@ local function reason(cause)
   return reasons[string.sub(cause, 1, 1)]
 end
 
-local function free(ids, as_text)
+local function free(ids)
   note(ids)
-  redis.call('HDEL', values, unpack(ids))
+  delete_all(values, ids)
   freed = freed + #ids
-  packed[#packed + 1] = as_text or table.concat(ids)
+  packed[#packed + 1] = table.concat(ids)
+end
+
+-- Frees ids if all of them are on one shelf, where counts has nothing of them: then all are deleted from there. Answers whether
+-- they were; if not, some may be. Also what counts has of them on that shelf, and which that is, if it asked.
+local function free_at_once(ids, list)
+  local n, first = #ids, 1
+  local shelf = likely_shelf(ids, 1, n)
+  if not shelf then return false end
+  local states = redis.call('HMGET', on(counts, shelf), unpack(ids))
+  while first <= n and not states[first] do first = first + 1 end
+  if first <= n or redis.call('HDEL', on(values, shelf), unpack(ids)) < n then return false, shelf, states end
+  note(ids)
+  freed = freed + n
+  packed[#packed + 1] = list
+  return true
 end
 
 -- Takes times[id] holds from each id, whose entries in counts are given in the same order. Answers those that nobody holds
@@ -66,7 +81,7 @@ local function count_down(ids, times, entries)
     end
   end
   note(ids)
-  if n > 0 then redis.call('HSET', counts, unpack(set)) end
+  if n > 0 then set_all(counts, set) end
   return zero
 end
 
@@ -76,15 +91,13 @@ end
 local function release(list)
   if list == '' then return {} end
   local ids = ids_of(list)
-  local states, n, first = redis.call('HMGET', counts, unpack(ids)), #ids, 1
-  while first <= n and not states[first] do first = first + 1 end
   local none = (marked or quiet()) and '1' -- what no entry says
-  if first > n and not none then
-    free(ids, list)
-    return {}
-  end
+  local done, shelf, states = false, nil, nil
+  if not none then done, shelf, states = free_at_once(ids, list) end
+  if done then return {} end
+  states = get_all(counts, ids, 1, #ids, shelf, states)
   local childless, alone, others, entries, counted, times = {}, 0, {}, {}, 0, {}
-  for i = 1, n do
+  for i = 1, #ids do
     local id, count = ids[i], states[i] or none
     if not count then
       alone = alone + 1
@@ -116,7 +129,7 @@ local function fetch_neighbours(entries, number)
     end
   end
   if n == 0 then return end
-  for i, entry in ipairs(redis.call('HMGET', edges, unpack(wanted))) do lines[wanted[i]] = entry end
+  for i, entry in ipairs(get_all(edges, wanted)) do lines[wanted[i]] = entry end
 end
 
 -- How many children a value has that goes out of its line, and what that takes: those of the one after may be given up as
@@ -192,7 +205,7 @@ local function cascade(dead, budget)
     local most = math.max(1, math.min(64, math.floor(math.min(budget - spent, AT_ONCE) / likely(generation))))
     local first = math.max(begins[generation], last - most + 1)
     local round = spent
-    local entries = redis.call('HMGET', edges, unpack(dead, first, last))
+    local entries = get_all(edges, dead, first, last)
     fetch_neighbours(entries, last - first + 1)
     local given_up, lists, before = {}, 0, taken
     local goners, parents = #gone, #gone_edges
@@ -250,10 +263,7 @@ local function doom(ids, begins, cause)
       n = n + 2
     end
   end
-  if n > 0 then
-    redis.call('HSET', counts, unpack(set))
-    widen(counts)
-  end
+  if n > 0 then set_all(counts, set, true) end
   for i, first in ipairs(begins) do
     local last = (begins[i + 1] or #ids + 1) - 1
     if last >= first then redis.call('RPUSH', doomed, hint('v', cause, table.concat(ids, '', first, last))) end
@@ -264,7 +274,7 @@ end
 -- several. Answers all freed ids, packed.
 local function finish(left, cause, by, space, capacity, begins)
   if #gone > 0 then
-    redis.call('HDEL', counts, unpack(gone))
+    delete_all(counts, gone)
     free(gone)
   end
   local set = {}
@@ -272,8 +282,8 @@ local function finish(left, cause, by, space, capacity, begins)
     set[#set + 1] = id
     set[#set + 1] = lines[id]
   end
-  if #set > 0 then redis.call('HSET', edges, unpack(set)) end
-  if #gone_edges > 0 then redis.call('HDEL', edges, unpack(gone_edges)) end
+  if #set > 0 then set_all(edges, set) end
+  if #gone_edges > 0 then delete_all(edges, gone_edges) end
   if cut > 0 then redis.call('HINCRBY', meta, 'edges', digits(-cut)) end
   if chunks_gone > 0 then redis.call('HINCRBY', meta, 'chunks', digits(-chunks_gone)) end
   if large_gone > 0 then redis.call('HINCRBY', meta, 'large', digits(-large_gone)) end

@@ -6,6 +6,7 @@
 -- REPLY status freed edges pending next reason cause packed heard
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include shard.lua
+--@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include lines.lua
@@ -48,20 +49,20 @@ local function shrink(id, count)
   local dead, done = {}, 0
   if e > 0 then
     local field = chunk(id, e - 1)
-    local list = redis.call('HGET', edges, field) or ''
+    local list = redis.call('HGET', key_of(edges, field), field) or ''
     if #list % width ~= 0 then -- not written by us
       redis.call('HINCRBY', meta, 'miscounts', 1)
       list = ''
     end
     dead = release(list)
-    redis.call('HDEL', edges, field)
+    redis.call('HDEL', key_of(edges, field), field)
     done = #list / width
     cut = cut + done
     e = e - 1
   else
     for _ = 1, math.min(v, 4) do
       v = v - 1
-      chunks_gone = chunks_gone + redis.call('HDEL', values, chunk(id, v))
+      chunks_gone = chunks_gone + redis.call('HDEL', key_of(values, id), chunk(id, v))
       done = done + 48 -- to give 256 KiB back takes the server as long as to cut so many edges
     end
   end
@@ -69,7 +70,7 @@ local function shrink(id, count)
     gone[#gone + 1] = id
     large_gone = large_gone + 1
   else
-    redis.call('HSET', counts, id, 'd|' .. v .. ',' .. e)
+    redis.call('HSET', key_of(counts, id), id, 'd|' .. v .. ',' .. e)
     pending[#pending + 1] = id
   end
   return dead, done
@@ -89,7 +90,7 @@ end
 -- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
 local function examine(ids)
   local dead, before = {}, spent
-  local states = redis.call('HMGET', counts, unpack(ids))
+  local states = get_all(counts, ids)
   for i, id in ipairs(ids) do
     -- A value that was taken back and doomed again has two hints, and is freed once.
     local count = not is_doomed[id] and states[i]

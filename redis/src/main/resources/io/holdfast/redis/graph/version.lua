@@ -1,7 +1,7 @@
 -- A root that moves on to a value of the batch, in the call that puts it. A version of a tree shares nearly all of its children
 -- with the one before. What the old version gives up and the new one takes goes from one to the other: its count stays, nobody
 -- has to ask for it, and that it is alive says the old version, which holds it.
--- Needs: meta, counts, edges, roots, lists_from, known_at, heirs (see after.lua), and what shard.lua and lines.lua give.
+-- Needs: meta, counts, edges, roots, lists_from, known_at, heirs (see after.lua), and what shard.lua, shelves.lua and lines.lua give.
 
 local VERSION_VALUES, VERSION_EDGES = 16, 256 -- the most of the old version that ends in this call; steps do the rest
 
@@ -52,8 +52,8 @@ local function succeed(old, more)
   give_up(old)
   while n > 0 do
     local some = candidates
-    local states = redis.call('HMGET', counts, unpack(some))
-    local children = redis.call('HMGET', edges, unpack(some))
+    local states = get_all(counts, some)
+    local children = get_all(edges, some)
     candidates, n = {}, 0
     for i, id in ipairs(some) do
       local list = children[i]

@@ -10,8 +10,11 @@ import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -74,10 +77,40 @@ final class GraphFixture implements AutoCloseable {
         return ("hf:{graph:" + NAME + ":0}:" + part).getBytes(StandardCharsets.US_ASCII);
     }
 
+    /** The key of the hash that has a field of values, counts or edges: on the shelf that the field says. */
+    static byte[] key(String part, byte[] field) {
+        return field.length < ValueId.CONTENT ? key(part + ":" + (field[Shelves.AT] & 0xff)) : key(part);
+    }
+
+    /** The keys that values, counts or edges may have. */
+    static List<byte[]> keys(String part) {
+        List<byte[]> keys = new ArrayList<>(List.of(key(part)));
+        IntStream.range(0, 256).forEach(shelf -> keys.add(key(part + ":" + shelf)));
+        return keys;
+    }
+
+    /** The entries of values, counts or edges on all shelves. */
+    static List<Map.Entry<byte[], byte[]>> entries(Jedis jedis, String part) {
+        List<Map.Entry<byte[], byte[]>> entries = new ArrayList<>();
+        keys(part).forEach(key -> entries.addAll(jedis.hgetAll(key).entrySet()));
+        return entries;
+    }
+
+    static List<byte[]> values(Jedis jedis) {
+        return entries(jedis, "values").stream().map(Map.Entry::getValue).toList();
+    }
+
+    static long count(Jedis jedis, String part) {
+        return keys(part).stream().mapToLong(jedis::hlen).sum();
+    }
+
     /** How many entries each part of the shard has, without what is allowed to stay. */
     static Map<String, Long> parts(Jedis jedis) {
         Map<String, Long> parts = new HashMap<>();
-        for (String part : new String[] {"values", "counts", "edges", "roots", "lease-info"}) {
+        for (String part : new String[] {"values", "counts", "edges"}) {
+            parts.put(part, count(jedis, part));
+        }
+        for (String part : new String[] {"roots", "lease-info"}) {
             parts.put(part, jedis.hlen(key(part)));
         }
         parts.put("leases", jedis.zcard(key("leases")));

@@ -70,12 +70,12 @@ class GraphFullStoreIT {
         try (GraphWriter writer = graph.writer()) {
             server.maxmemory(String.valueOf(usedMemory() + (10 << 20)));
             assertFull(() -> writer.put(large));
-            assertThat(redis.hlen(GraphFixture.key("values"))).isPositive();
+            assertThat(GraphFixture.count(redis, "values")).isPositive();
             assertThat(graph.roots()).isEmpty();
         }
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
-        assertThat(redis.hlen(GraphFixture.key("counts"))).isZero();
+        assertThat(GraphFixture.count(redis, "values")).isZero();
+        assertThat(GraphFixture.count(redis, "counts")).isZero();
         try (GraphWriter writer = graph.writer()) {
             writer.put(new byte[5 << 20]);
             writer.flush();
@@ -97,9 +97,9 @@ class GraphFullStoreIT {
             assertFull(writer::flush);
             assertThat(graph.root("main").drop()).isTrue();
             fixture.drain();
-            assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
+            assertThat(GraphFixture.count(redis, "values")).isZero();
             writer.flush();
-            assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(1);
+            assertThat(GraphFixture.count(redis, "values")).isEqualTo(1);
         }
     }
 

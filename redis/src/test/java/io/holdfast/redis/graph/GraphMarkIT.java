@@ -112,7 +112,7 @@ class GraphMarkIT {
             List<byte[]> met = new ArrayList<>();
             try (Jedis jedis = REDIS.client();
                     GraphMark mark = graph.mark()) {
-                byte[] counts = GraphFixture.key("counts");
+                byte[] counts = GraphFixture.key("counts", id.raw());
                 byte[] sealed = jedis.hget(counts, id.raw());
                 jedis.hset(counts, id.raw(), bytes("b|3,0|12345678"));
                 Thread sealing = Thread.ofVirtual().start(() -> {

@@ -2,6 +2,7 @@ package io.holdfast.redis.graph;
 
 import static io.holdfast.redis.graph.ValueGraphIT.buildTree;
 import static io.holdfast.redis.graph.ValueGraphIT.bytes;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -13,10 +14,11 @@ import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +29,6 @@ import redis.clients.jedis.Jedis;
 /** A batch is a transaction of two runs of a script and what stands between them: what if a part of it does not happen? */
 class GraphTransactionIT {
 
-    private static final byte[] VALUES = GraphFixture.key("values");
     private static final byte[] INCOMING = GraphFixture.key("incoming");
 
     @RegisterExtension
@@ -67,7 +68,7 @@ class GraphTransactionIT {
         GraphWriter writer = graph.writer();
         ValueId id = writer.put(LONG);
         assertRefused(writer::flush, "'multi'");
-        assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
+        assertThat(GraphFixture.values(redis)).containsExactly(bytes("kept"));
 
         redis.aclSetUser("app", "+multi");
         writer.flush();
@@ -111,8 +112,9 @@ class GraphTransactionIT {
         GraphWriter writer = graph.writer();
         ValueId id = writer.put(LONG, kept);
         assertRefused(writer::flush, "put.lua: Redis answered");
-        assertThat(redis.hvals(VALUES)).containsExactly(bytes("kept"));
-        assertThat(redis.exists(INCOMING, GraphFixture.key("edges"))).isZero();
+        assertThat(GraphFixture.values(redis)).containsExactly(bytes("kept"));
+        assertThat(redis.exists(INCOMING)).isFalse();
+        assertThat(GraphFixture.count(redis, "edges")).isZero();
 
         redis.aclSetUser("app", "+renamenx");
         writer.flush();
@@ -126,7 +128,7 @@ class GraphTransactionIT {
         try (GraphWriter writer = graph.writer()) {
             graph.root("other").set(writer.put(LONG));
         }
-        assertThat(redis.hvals(VALUES)).containsExactlyInAnyOrder(bytes("kept"), LONG);
+        assertThat(GraphFixture.values(redis)).containsExactlyInAnyOrder(bytes("kept"), LONG);
         assertThat(redis.exists(INCOMING)).isFalse();
     }
 
@@ -142,7 +144,7 @@ class GraphTransactionIT {
             assertThat(graph.find(kept)).isPresent();
             writer.flush();
             values.add(value);
-            assertThat(redis.hvals(VALUES)).containsExactlyInAnyOrderElementsOf(values);
+            assertThat(GraphFixture.values(redis)).containsExactlyInAnyOrderElementsOf(values);
             assertThat(graph.find(id)).isPresent();
         }
     }
@@ -180,13 +182,13 @@ class GraphTransactionIT {
                 () -> inspection.repair("token", fix, "none"),
                 () -> graph.mark(),
                 () -> graph.inspect().verify((phase, done, total) -> {}))) {
-            byte[] counts = redis.dump(GraphFixture.key("counts"));
+            Map<String, String> counts = counts();
             tear();
             assertCategory(Category.RETRY, call, "torn");
-            assertThat(redis.hvals(VALUES))
+            assertThat(GraphFixture.values(redis))
                     .containsExactlyInAnyOrder(bytes("kept"), bytes("of a writer that is closed"));
             assertThat(redis.exists(INCOMING)).isFalse();
-            assertThat(redis.dump(GraphFixture.key("counts"))).isEqualTo(counts);
+            assertThat(counts()).isEqualTo(counts);
         }
     }
 
@@ -207,7 +209,7 @@ class GraphTransactionIT {
         assertThat(graph.inspect().why(heldOnce, GraphProgress.NONE)).isInstanceOf(Why.Alive.class);
         assertThat(graph.inspect().statistics().values()).isEqualTo(values);
         assertCategory(Category.RETRY, () -> graph.inspectionScripts().sizes(List.of(kept)), "torn");
-        assertThat(redis.exists(VALUES)).as("a reader writes nothing").isFalse();
+        assertThat(redis.exists(shelfOf(kept))).as("a reader writes nothing").isFalse();
     }
 
     /** What is written to the ledger is what was there: a large value is one, however many chunks it has. */
@@ -219,7 +221,7 @@ class GraphTransactionIT {
         tear();
         assertThat(graph.inspectionScripts().destroy(graph.incarnation()).values())
                 .isEqualTo(2);
-        assertThat(redis.exists(VALUES)).isFalse();
+        assertThat(GraphFixture.values(redis)).isEmpty();
         assertThat(redis.exists(INCOMING)).isFalse();
     }
 
@@ -237,7 +239,7 @@ class GraphTransactionIT {
 
     @Test
     void repairThatEndsWhileValuesHaveAnotherNameStillReports() {
-        redis.hset(GraphFixture.key("counts"), kept.raw(), bytes("7"));
+        redis.hset(GraphFixture.key("counts", kept.raw()), kept.raw(), bytes("7"));
         AtomicBoolean torn = new AtomicBoolean();
         RepairReport report = graph.inspect().repair(true, (phase, done, total) -> {
             if (phase.equals("repair") && torn.compareAndSet(false, true)) {
@@ -258,7 +260,7 @@ class GraphTransactionIT {
             ValueId child = writer.put(bytes("child"));
             writer.flush();
             ValueId parent = writer.put(LONG, child);
-            redis.hset(VALUES, parent.raw(), LONG);
+            redis.hset(GraphFixture.key("values", parent.raw()), parent.raw(), LONG);
             own.graph.root("main").set(parent);
             writer.close();
             own.drain();
@@ -278,7 +280,7 @@ class GraphTransactionIT {
             ValueId parent = first.put(bytes("parent"), first.put(bytes("child")));
             own.graph.root("main").set(parent);
             first.close();
-            redis.hdel(GraphFixture.key("counts"), parent.raw());
+            redis.hdel(GraphFixture.key("counts", parent.raw()), parent.raw());
             GraphWriter second = own.graph.writer();
             assertThat(second.put(bytes("parent"), second.put(bytes("child")))).isEqualTo(parent);
             second.close();
@@ -292,12 +294,11 @@ class GraphTransactionIT {
         try (RedisServer own = RedisServer.setup().durable().start();
                 GraphFixture there = new GraphFixture(own.uri().toString(), Settings.none())) {
             GraphWriter writer = there.graph.writer();
-            writer.put(LONG);
+            ValueId first = writer.put(LONG);
             writer.flush();
             ValueId id = writer.put(LONG);
             try (Jedis direct = own.client()) {
-                direct.hset(VALUES, bytes(""), bytes(" ".repeat(65)));
-                direct.rename(VALUES, INCOMING);
+                tear(direct, first);
             }
             own.kill();
             own.restart();
@@ -309,7 +310,7 @@ class GraphTransactionIT {
             }
             assertThat(torn).isNotNull();
             try (Jedis direct = own.client()) {
-                assertThat(direct.hexists(VALUES, id.raw()))
+                assertThat(direct.hexists(shelfOf(id), id.raw()))
                         .as("bytes beside a script that did not run")
                         .isFalse();
             }
@@ -329,14 +330,14 @@ class GraphTransactionIT {
         AtomicBoolean torn = new AtomicBoolean();
         GraphMark.ValueVisitor tearing = (id, value) -> {
             if (torn.compareAndSet(false, true)) {
-                tear();
+                tear(redis, id);
             }
         };
         for (boolean straightened : List.of(true, false)) {
-            AtomicInteger pages = new AtomicInteger();
+            AtomicBoolean isStraight = new AtomicBoolean(!straightened);
             GraphProgress afterPage = (phase, done, total) -> {
-                // After the second page, which met nothing, and was the last.
-                if (straightened && pages.incrementAndGet() == 2) {
+                // After the page that met the first value: the next one finds all as it was.
+                if (torn.get() && isStraight.compareAndSet(false, true)) {
                     assertCategory(Category.RETRY, () -> graph.scripts().step(), "torn");
                 }
             };
@@ -369,13 +370,13 @@ class GraphTransactionIT {
         writers[0].put(bytes("through the script"));
         writers[1].put(LONG);
         tear();
-        redis.hset(VALUES, new byte[20], bytes("a chunk"));
+        redis.hset(shelfOf(kept), new byte[20], bytes("a chunk"));
         for (GraphWriter writer : writers) {
             assertCategory(Category.CORRUPT, writer::flush, "both there");
         }
         assertCategory(Category.CORRUPT, () -> graph.scripts().step(), "both there");
         assertThat(redis.hget(INCOMING, kept.raw())).isEqualTo(bytes("kept"));
-        assertThat(redis.hvals(VALUES)).containsExactly(bytes("a chunk"));
+        assertThat(redis.hvals(shelfOf(kept))).containsExactly(bytes("a chunk"));
     }
 
     @Test
@@ -405,8 +406,25 @@ class GraphTransactionIT {
 
     /** As the first run of a put leaves it. */
     private void tear() {
-        redis.hset(VALUES, bytes(""), bytes(" ".repeat(65)));
-        redis.rename(VALUES, INCOMING);
+        tear(redis, kept);
+    }
+
+    private static void tear(Jedis redis, ValueId id) {
+        String shelf = new String(shelfOf(id), UTF_8).replaceFirst(".*:values", "");
+        redis.hset(shelfOf(id), bytes(""), bytes(shelf + " ".repeat(65)));
+        redis.rename(shelfOf(id), INCOMING);
+    }
+
+    private static byte[] shelfOf(ValueId id) {
+        return GraphFixture.key("values", id.raw());
+    }
+
+    private Map<String, String> counts() {
+        Map<String, String> counts = new HashMap<>();
+        GraphFixture.entries(redis, "counts")
+                .forEach(entry ->
+                        counts.put(HexFormat.of().formatHex(entry.getKey()), new String(entry.getValue(), UTF_8)));
+        return counts;
     }
 
     private static void assertRefused(ThrowingCallable call, String message) {

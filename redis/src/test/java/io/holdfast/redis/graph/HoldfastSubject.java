@@ -70,9 +70,16 @@ final class HoldfastSubject implements Subject {
     private static final class ClientProcess implements Client {
 
         private final ValueGraph graph;
+        private int puts;
 
         private ClientProcess(ValueGraph graph) {
             this.graph = graph;
+        }
+
+        /** As if the shelves were full: what is put together, and after one another, is on several. */
+        private GraphWriter elsewhere(Lease lease) {
+            graph.shelves().moveTo(puts++ % 5);
+            return writerOf(lease);
         }
 
         @Override
@@ -83,7 +90,7 @@ final class HoldfastSubject implements Subject {
 
         @Override
         public String put(Lease lease, String value, List<String> children) {
-            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids(children)))
+            return said(() -> elsewhere(lease).put(value.getBytes(UTF_8), ids(children)))
                     .toString();
         }
 
@@ -91,7 +98,7 @@ final class HoldfastSubject implements Subject {
         public String put(
                 Lease lease, String value, List<String> children, String before, List<String> childrenBefore) {
             Predecessor predecessor = new Predecessor(ValueId.parse(before), ids(childrenBefore));
-            return said(() -> writerOf(lease).put(value.getBytes(UTF_8), ids(children), predecessor))
+            return said(() -> elsewhere(lease).put(value.getBytes(UTF_8), ids(children), predecessor))
                     .toString();
         }
 
@@ -222,8 +229,8 @@ final class HoldfastSubject implements Subject {
     /** What a part has for each value, the chunks of large ones put together. */
     private Map<String, byte[]> whole(String part) {
         Map<String, byte[]> fields = new TreeMap<>(); // chunks in their order
-        redis.hgetAll(GraphFixture.key(part))
-                .forEach((field, bytes) -> fields.put(HexFormat.of().formatHex(field), bytes));
+        GraphFixture.entries(redis, part)
+                .forEach(entry -> fields.put(HexFormat.of().formatHex(entry.getKey()), entry.getValue()));
         Map<String, ByteArrayOutputStream> whole = new HashMap<>();
         fields.forEach((field, bytes) -> whole.computeIfAbsent(
                         field.substring(0, 2 * addressing.width()), id -> new ByteArrayOutputStream())
@@ -262,8 +269,9 @@ final class HoldfastSubject implements Subject {
         }
         lists.keySet().removeAll(contents().keySet());
         Map<String, String> counts = new HashMap<>();
-        redis.hgetAll(GraphFixture.key("counts"))
-                .forEach((id, count) -> counts.put(HexFormat.of().formatHex(id), new String(count, ISO_8859_1)));
+        GraphFixture.entries(redis, "counts")
+                .forEach(entry ->
+                        counts.put(HexFormat.of().formatHex(entry.getKey()), new String(entry.getValue(), ISO_8859_1)));
         long large =
                 counts.values().stream().filter(count -> count.indexOf('|') > 0).count();
         for (String id : contents().keySet()) {
@@ -290,8 +298,8 @@ final class HoldfastSubject implements Subject {
 
     private String faultsInMeta(long edges, long large) {
         Map<String, String> meta = redis.hgetAll(new String(GraphFixture.key("meta"), UTF_8));
-        long chunks = redis.hkeys(GraphFixture.key("values")).stream()
-                .filter(field -> field.length > addressing.width())
+        long chunks = GraphFixture.entries(redis, "values").stream()
+                .filter(entry -> entry.getKey().length > addressing.width())
                 .count();
         boolean isWell = String.valueOf(edges).equals(meta.get("edges"))
                 && String.valueOf(large).equals(meta.getOrDefault("large", "0"))

@@ -245,7 +245,7 @@ class InspectionIT {
         graph.root("copy").drop();
         GraphFixture.lapseAll(redis);
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
+        assertThat(GraphFixture.count(redis, "values")).isZero();
     }
 
     private byte[] exported(String root) throws IOException {
@@ -297,7 +297,7 @@ class InspectionIT {
     void damagedFileIsRefusedAndNothingOfItStays() throws IOException {
         buildTree(graph, "main", 2, 3);
         byte[] file = exported("main");
-        long values = redis.hlen(GraphFixture.key("values"));
+        long values = GraphFixture.count(redis, "values");
         for (int i = 0; i < file.length; i++) {
             byte[] damaged = file.clone();
             damaged[i] ^= 0x11;
@@ -305,7 +305,7 @@ class InspectionIT {
             assertRefused(Arrays.copyOf(file, i), "cut at " + i);
         }
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(values);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(values);
         assertThat(graph.roots()).containsOnlyKeys("main");
     }
 

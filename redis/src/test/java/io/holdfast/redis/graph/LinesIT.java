@@ -99,7 +99,7 @@ class LinesIT {
     void whatTheVersionsShareIsCountedOnce() {
         List<Page> line = lineOfThree();
         for (ValueId leaf : leaves) {
-            assertThat(redis.hget(GraphFixture.key("counts"), leaf.raw()))
+            assertThat(redis.hget(GraphFixture.key("counts", leaf.raw()), leaf.raw()))
                     .as("a small value that is held once has no count")
                     .isNull();
         }
@@ -134,7 +134,7 @@ class LinesIT {
             }
             writer.close();
             fixture.drain();
-            assertThat(redis.hlen(GraphFixture.key("values"))).as("%s", order).isZero();
+            assertThat(GraphFixture.count(redis, "values")).as("%s", order).isZero();
             beginAnew();
         }
     }
@@ -167,7 +167,7 @@ class LinesIT {
             assertThat(entry(version).before()).isEqualTo(last);
             last = version.id();
         }
-        assertThat(redis.hlen(GraphFixture.key("counts")))
+        assertThat(GraphFixture.count(redis, "counts"))
                 .as("the values with children, and the leaves that a version lacks and the next one has again")
                 .isEqualTo(5 + 3);
         assertSoundWith(8 + 1 + 4 + 4);
@@ -206,16 +206,19 @@ class LinesIT {
         writer.flush();
         Page third = after(second, "third", List.of(leaf, leaves.getLast(), leaf));
         writer.flush();
-        assertThat(redis.hget(GraphFixture.key("counts"), leaf.raw())).isEqualTo(bytes("5"));
+        assertThat(redis.hget(GraphFixture.key("counts", leaf.raw()), leaf.raw()))
+                .isEqualTo(bytes("5"));
         graph.root("third").set(third.id());
         graph.root("first").set(first.id());
         writer.close();
         fixture.drain();
-        assertThat(redis.hget(GraphFixture.key("counts"), leaf.raw())).isEqualTo(bytes("3"));
+        assertThat(redis.hget(GraphFixture.key("counts", leaf.raw()), leaf.raw()))
+                .isEqualTo(bytes("3"));
         assertSoundWith(4);
         graph.root("first").drop();
         fixture.drain();
-        assertThat(redis.hget(GraphFixture.key("counts"), leaf.raw())).isEqualTo(bytes("2"));
+        assertThat(redis.hget(GraphFixture.key("counts", leaf.raw()), leaf.raw()))
+                .isEqualTo(bytes("2"));
         assertSoundWith(3);
     }
 
@@ -226,7 +229,10 @@ class LinesIT {
         Snapshot reader = graph.snapshot("main");
         Page second = named("main", after(first, "second", leaves.subList(0, 7)));
         assertThat(entry(second).before()).isEqualTo(first.id());
-        assertThat(redis.hget(GraphFixture.key("counts"), leaves.get(1).raw())).isNull();
+        assertThat(redis.hget(
+                        GraphFixture.key("counts", leaves.get(1).raw()),
+                        leaves.get(1).raw()))
+                .isNull();
         reader.close();
         fixture.drain();
         assertThat(entry(second).isInLine()).isFalse();
@@ -394,7 +400,7 @@ class LinesIT {
         Page second = named("second", after(first, "second", leaves));
         writer.close();
         redis.hset(
-                GraphFixture.key("edges"),
+                GraphFixture.key("edges", second.id().raw()),
                 second.id().raw(),
                 new EdgeEntry(entry(second).packed(), null, null).write(16));
         graph.inspect().repair(true, GraphProgress.NONE);
@@ -432,7 +438,7 @@ class LinesIT {
                 writer.put(bytes("x"));
             }
             writer.flush();
-            redis.hset(GraphFixture.key("edges"), bad.raw(), new byte[parents % 16 == 4 ? 40 : 17]);
+            redis.hset(GraphFixture.key("edges", bad.raw()), bad.raw(), new byte[parents % 16 == 4 ? 40 : 17]);
             writer.close();
             fixture.drain();
             assertThat(graph.inspect().statistics().values())
@@ -450,7 +456,7 @@ class LinesIT {
         Page middle = line.get(1);
         EdgeEntry entry = entry(middle);
         EdgeEntry broken = new EdgeEntry(entry.packed(), null, entry.after());
-        redis.hset(GraphFixture.key("edges"), middle.id().raw(), broken.write(16));
+        redis.hset(GraphFixture.key("edges", middle.id().raw()), middle.id().raw(), broken.write(16));
         graph.root("root 0").drop();
         graph.root("root 2").drop();
         fixture.drain();
@@ -531,6 +537,7 @@ class LinesIT {
                 List<ValueId> children = new ArrayList<>(pool);
                 Predecessor before = null;
                 for (int i = 0; i < 30; i++) {
+                    own.graph.shelves().moveTo(random.nextInt(3));
                     children.set(random.nextInt(children.size()), pool.get(random.nextInt(pool.size())));
                     ValueId id = before == null
                             ? puts.put(bytes("v" + i), children)
@@ -553,13 +560,14 @@ class LinesIT {
                             .isEmpty();
                 }
                 own.drain();
-                assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
+                assertThat(GraphFixture.count(redis, "values")).isZero();
             }
         });
     }
 
     private EdgeEntry entry(Page page) {
-        return EdgeEntry.read(redis.hget(GraphFixture.key("edges"), page.id().raw()), 16);
+        return EdgeEntry.read(
+                redis.hget(GraphFixture.key("edges", page.id().raw()), page.id().raw()), 16);
     }
 
     private void assertSoundWith(long values) {

@@ -105,6 +105,7 @@ class LowCountsSimulation {
                     ids.add(putOne(writer, bytes("value " + i), some));
                     if (random.nextInt(6) == 0) {
                         writer.flush();
+                        graph.shelves().moveTo(random.nextInt(4));
                     }
                 }
                 for (int i = 0; i < ROOTS; i++) {
@@ -140,7 +141,7 @@ class LowCountsSimulation {
         }
 
         private void lower(ValueId id) {
-            byte[] count = redis.hget(GraphFixture.key("counts"), id.raw());
+            byte[] count = redis.hget(GraphFixture.key("counts", id.raw()), id.raw());
             if (count == null || random.nextInt(4) > 0) {
                 return;
             }
@@ -148,7 +149,7 @@ class LowCountsSimulation {
             int holds = Integer.parseInt(parts[0]);
             if (holds > 1) {
                 String shape = parts.length > 1 ? parts[1] : "";
-                redis.hset(GraphFixture.key("counts"), id.raw(), bytes(random.nextInt(1, holds) + shape));
+                redis.hset(GraphFixture.key("counts", id.raw()), id.raw(), bytes(random.nextInt(1, holds) + shape));
                 tooLow.add(id);
             }
         }

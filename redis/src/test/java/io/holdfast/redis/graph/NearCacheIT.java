@@ -73,7 +73,8 @@ class NearCacheIT {
         }
         try (Snapshot snapshot = graph.snapshot("main")) {
             try (Jedis jedis = REDIS.client()) { // nothing but the cache can know it now
-                jedis.del(GraphFixture.key("values"), GraphFixture.key("edges"));
+                jedis.del(GraphFixture.keys("values").toArray(byte[][]::new));
+                jedis.del(GraphFixture.keys("edges").toArray(byte[][]::new));
             }
             assertThat(snapshot.children(page)).containsExactly(leaf);
             assertThat(snapshot.get(leaf)).isEqualTo(bytes("leaf"));

@@ -75,7 +75,7 @@ class ValueGraphIT {
     @Test
     void droppingTheLastRootReclaimsEverything() {
         buildTree(graph, "main", 4, 5);
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(1 + 5 + 25 + 125);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(1 + 5 + 25 + 125);
         assertThat(graph.root("main").drop()).isTrue();
         assertThat(fixture.drain()).isEqualTo(156);
         assertNothingLeft();
@@ -118,7 +118,7 @@ class ValueGraphIT {
         assertThatThrownBy(refused::flush)
                 .isInstanceOfSatisfying(
                         HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.GONE));
-        assertThat(redis.hvals("hf:{graph:docs:0}:values")).hasSize(2).contains("new to the server");
+        assertThat(GraphFixture.values(redis)).hasSize(2).contains(bytes("new to the server"));
         assertThat(redis.exists("hf:{graph:docs:0}:incoming")).isFalse();
     }
 
@@ -136,7 +136,7 @@ class ValueGraphIT {
                 .as("holds that the writer did not hand over")
                 .isZero();
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(2);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(2);
         graph.root("main").drop();
         assertNothingLeft();
     }
@@ -188,7 +188,7 @@ class ValueGraphIT {
             writer.put(bytes("v" + i));
         }
         writer.flush();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(1_000);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(1_000);
         GraphFixture.lapseAll(redis);
         assertThat(fixture.drain()).isEqualTo(1_000);
         assertNothingLeft();
@@ -221,7 +221,7 @@ class ValueGraphIT {
             graph.root("main").set(kept);
         }
         assertThat(fixture.drain()).isLessThanOrEqualTo(1);
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(1);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(1);
         assertThat(graph.find(kept)).isPresent();
     }
 
@@ -236,7 +236,7 @@ class ValueGraphIT {
         }
         assertThat(fixture.drain()).isLessThanOrEqualTo(13);
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
+        assertThat(GraphFixture.count(redis, "values")).isZero();
     }
 
     @Test
@@ -247,10 +247,10 @@ class ValueGraphIT {
         Hold hold = graph.hold(inner, Duration.ofSeconds(30));
         graph.root("main").drop();
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isEqualTo(4);
+        assertThat(GraphFixture.count(redis, "values")).isEqualTo(4);
         hold.close();
         fixture.drain();
-        assertThat(redis.hlen(GraphFixture.key("values"))).isZero();
+        assertThat(GraphFixture.count(redis, "values")).isZero();
     }
 
     @Test

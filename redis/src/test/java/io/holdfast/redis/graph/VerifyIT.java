@@ -152,66 +152,73 @@ class VerifyIT {
         assertThat(graph.find(leaf)).isPresent();
     }
 
+    private void set(String part, byte[] field, byte[] value) {
+        redis.hset(GraphFixture.key(part, field), field, value);
+    }
+
+    private void delete(String part, byte[] field) {
+        redis.hdel(GraphFixture.key(part, field), field);
+    }
+
     /** One corruption of each kind, written directly into the store. */
     private void plant(Kind kind) {
-        byte[] values = GraphFixture.key("values");
-        byte[] counts = GraphFixture.key("counts");
-        byte[] edges = GraphFixture.key("edges");
         byte[] held = GraphFixture.key("held");
         byte[] stranger = strangeId(1);
         switch (kind) {
-            case LEAK -> redis.hset(values, stranger, bytes("nobody's"));
-            case OVERCOUNT -> redis.hset(counts, top.raw(), bytes("7"));
-            case UNDERCOUNT -> redis.hdel(counts, leaf.raw());
+            case LEAK -> set("values", stranger, bytes("nobody's"));
+            case OVERCOUNT -> set("counts", top.raw(), bytes("7"));
+            case UNDERCOUNT -> delete("counts", leaf.raw());
             case UNCOUNTED -> {
                 try (GraphWriter writer = graph.writer()) {
                     ValueId parent = writer.put(bytes("parent"), writer.put(bytes("child")));
                     graph.root("parent").set(parent);
-                    redis.hdel(counts, parent.raw());
+                    delete("counts", parent.raw());
                 }
             }
-            case DANGLING_EDGE -> redis.hdel(values, leaf.raw());
+            case DANGLING_EDGE -> delete("values", leaf.raw());
             case EMPTY_ROOT -> redis.hset(GraphFixture.key("roots"), bytes("lost"), concat(bytes("17;0a;"), stranger));
             case EMPTY_HOLD -> {
                 byte[] lease =
                         redis.hkeys(GraphFixture.key("lease-info")).iterator().next();
                 redis.zadd(held, 0, concat(lease, stranger));
             }
-            case ORPHAN_COUNT -> redis.hset(counts, stranger, bytes("3"));
+            case ORPHAN_COUNT -> set("counts", stranger, bytes("3"));
             case ORPHAN_EDGES -> {
-                redis.hset(edges, stranger, leaf.raw());
-                redis.hset(counts, leaf.raw(), bytes("3"));
+                set("edges", stranger, leaf.raw());
+                set("counts", leaf.raw(), bytes("3"));
             }
-            case ORPHAN_CHUNK -> redis.hset(values, concat(stranger, new byte[4]), bytes("chunk"));
-            case MISSING_CHUNK -> redis.hdel(values, ValueReader.chunkField(large, 1));
+            case ORPHAN_CHUNK -> set("values", concat(stranger, new byte[4]), bytes("chunk"));
+            case MISSING_CHUNK -> delete("values", ValueReader.chunkField(large, 1));
             case UNKNOWN_LEASE -> {
                 redis.zadd(held, 0, concat(bytes("unknown!"), leaf.raw()));
-                redis.hset(counts, leaf.raw(), bytes("3"));
+                set("counts", leaf.raw(), bytes("3"));
             }
             case ENDLESS_LEASE -> redis.zremrangeByRank(GraphFixture.key("leases"), 0, 0);
             case UNLISTED -> {
-                redis.hset(values, stranger, bytes("doomed"));
-                redis.hset(counts, stranger, bytes("0"));
+                set("values", stranger, bytes("doomed"));
+                set("counts", stranger, bytes("0"));
             }
             case CYCLE -> {
                 byte[] other = strangeId(2);
-                redis.hset(values, Map.of(stranger, bytes("a"), other, bytes("b")));
-                redis.hset(edges, Map.of(stranger, other, other, stranger));
+                set("values", stranger, bytes("a"));
+                set("values", other, bytes("b"));
+                set("edges", stranger, other);
+                set("edges", other, stranger);
             }
             case BROKEN_LINE -> {
                 ValueId inner = graph.children(top).getFirst();
-                EdgeEntry alone = EdgeEntry.read(redis.hget(edges, inner.raw()), 16);
+                EdgeEntry alone = EdgeEntry.read(redis.hget(GraphFixture.key("edges", inner.raw()), inner.raw()), 16);
                 EdgeEntry after = new EdgeEntry(alone.packed(), ValueId.of(stranger), null);
-                redis.hset(edges, inner.raw(), after.write(16));
+                set("edges", inner.raw(), after.write(16));
             }
-            case UNREADABLE -> redis.hset(counts, top.raw(), bytes("many"));
+            case UNREADABLE -> set("counts", top.raw(), bytes("many"));
         }
     }
 
     @Test
     void lostValueThatIsHeldKeepsItsChildren() {
         ValueId inner = graph.children(top).getFirst();
-        redis.hdel(GraphFixture.key("values"), inner.raw());
+        redis.hdel(GraphFixture.key("values", inner.raw()), inner.raw());
         RepairReport repair = graph.inspect().repair(true, GraphProgress.NONE);
         assertThat(repair.left()).extracting(Finding::kind).contains(Kind.DANGLING_EDGE, Kind.ORPHAN_EDGES);
         fixture.drain();
@@ -247,7 +254,8 @@ class VerifyIT {
                 }
             });
             assertThat(report.findings()).as(first).isEmpty();
-            assertThat(redis.hexists(GraphFixture.key("counts"), large.raw())).isTrue();
+            assertThat(redis.hexists(GraphFixture.key("counts", large.raw()), large.raw()))
+                    .isTrue();
         }
     }
 
@@ -274,9 +282,10 @@ class VerifyIT {
 
     @Test
     void repairLeavesAloneWhatChangedAfterItWasSeen() {
-        redis.hset(GraphFixture.key("counts"), leaf.raw(), bytes("7"));
+        redis.hset(GraphFixture.key("counts", leaf.raw()), leaf.raw(), bytes("7"));
         InspectionScripts scripts = graph.inspectionScripts();
-        RepairReport report = new Verifier(scripts, "docs", 16, fixture.client.time(), GraphProgress.NONE)
+        RepairReport report = new Verifier(
+                        scripts, graph.shelves(), "docs", 16, fixture.client.time(), GraphProgress.NONE)
                 .run((verified, judged, session) -> {
                     assertThat(verified.counts()).containsOnlyKeys(Kind.OVERCOUNT);
                     graph.hold(leaf, Duration.ofMinutes(1));
@@ -284,7 +293,8 @@ class VerifyIT {
                 });
         assertThat(report.repaired()).isEmpty();
         assertThat(report.changed()).singleElement().extracting(Finding::kind).isEqualTo(Kind.OVERCOUNT);
-        assertThat(redis.hget(GraphFixture.key("counts"), leaf.raw())).isEqualTo(bytes("8"));
+        assertThat(redis.hget(GraphFixture.key("counts", leaf.raw()), leaf.raw()))
+                .isEqualTo(bytes("8"));
     }
 
     @Test
@@ -304,7 +314,7 @@ class VerifyIT {
 
     @Test
     void moreChangesThanCanBeNotedVoidTheVerdict() {
-        redis.hset(GraphFixture.key("counts"), top.raw(), bytes("7"));
+        redis.hset(GraphFixture.key("counts", top.raw()), top.raw(), bytes("7"));
         AtomicBoolean done = new AtomicBoolean();
         VerifyReport report = graph.inspect().verify((phase, at, total) -> {
             if (phase.equals("edges") && done.compareAndSet(false, true)) {

@@ -55,7 +55,8 @@ class WeakEvidenceIT {
                 writer.put(bytes("parent"), Collections.nCopies(children, child));
                 writer.flush();
             });
-            assertThat(redis.hget(GraphFixture.key("counts"), child.raw())).isNull();
+            assertThat(redis.hget(GraphFixture.key("counts", child.raw()), child.raw()))
+                    .isNull();
         }
     }
 
@@ -67,7 +68,7 @@ class WeakEvidenceIT {
             graph.root("twice").set(writer.put(bytes("twice"), child, child, child));
             graph.root("main").set(writer.put(bytes("main"), child));
         }
-        redis.hset(GraphFixture.key("counts"), child.raw(), bytes("2"));
+        redis.hset(GraphFixture.key("counts", child.raw()), child.raw(), bytes("2"));
         graph.root("twice").drop();
         fixture.drain();
         assertThat(graph.find(child)).isPresent();
@@ -108,8 +109,9 @@ class WeakEvidenceIT {
             ValueId far = writer.put(bytes("far"), siblings ? miscounted : writer.put(bytes("farther"), miscounted));
             graph.root("main").set(writer.put(bytes("main"), near, far));
         }
-        assertThat(redis.hget(GraphFixture.key("counts"), miscounted.raw())).isEqualTo(bytes("2"));
-        redis.hset(GraphFixture.key("counts"), miscounted.raw(), bytes("1"));
+        assertThat(redis.hget(GraphFixture.key("counts", miscounted.raw()), miscounted.raw()))
+                .isEqualTo(bytes("2"));
+        redis.hset(GraphFixture.key("counts", miscounted.raw()), miscounted.raw(), bytes("1"));
         return kept;
     }
 
