@@ -122,7 +122,7 @@ public final class GraphMark implements AutoCloseable {
         List<ValueId> large = new ArrayList<>();
         int count = LEAST_PAGE;
         long done = 0;
-        for (byte[] shelf : graph.shelves().keys("values")) {
+        for (String shelf : graph.shelves().inUse("values")) {
             byte[] cursor = START;
             do {
                 Reply page = page(graph, shelf, cursor, count);
@@ -150,9 +150,14 @@ public final class GraphMark implements AutoCloseable {
         return large;
     }
 
-    private static Reply page(ValueGraph graph, byte[] shelf, byte[] cursor, int count) {
+    private static Reply page(ValueGraph graph, String shelf, byte[] cursor, int count) {
         return graph.link()
-                .command(Command.HSCAN, shelf, cursor, GraphScripts.ascii("COUNT"), GraphScripts.number(count));
+                .command(
+                        Command.HSCAN,
+                        graph.shelves().key("values", shelf),
+                        cursor,
+                        GraphScripts.ascii("COUNT"),
+                        GraphScripts.number(count));
     }
 
     private static void take(int width, byte[] field, byte[] value, List<ValueId> large, ValueVisitor visitor)

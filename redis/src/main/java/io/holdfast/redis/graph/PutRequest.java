@@ -75,6 +75,9 @@ record PutRequest(
             if (holds != 1 || !value.isSmall()) {
                 shared.put(id, holds);
             }
+            if (!fresh.isEmpty() && !Shelves.areTogether(id, fresh.getFirst())) {
+                throw new IllegalStateException("values of a batch on two shelves: " + id + ", " + fresh.getFirst());
+            }
             fresh.add(id);
             values.add(id.raw());
             values.add(value.bytes());

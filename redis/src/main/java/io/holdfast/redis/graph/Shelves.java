@@ -1,7 +1,10 @@
 package io.holdfast.redis.graph;
 
+import io.holdfast.redis.link.Reply;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,15 +43,27 @@ final class Shelves {
     }
 
     /** What scan.lua calls the shelves, in order. */
-    List<String> all() {
+    private List<String> all() {
         return width == ValueId.TIME_ORDERED
                 ? IntStream.range(0, COUNT).mapToObj(String::valueOf).toList()
                 : List.of("");
     }
 
-    /** The keys of a part, one for each shelf. */
-    List<byte[]> keys(String part) {
-        return all().stream().map(shelf -> key(part, shelf)).toList();
+    /** Those where a part has something now. */
+    List<String> inUse(String part) {
+        List<String> all = all();
+        List<byte[]> keys = all.stream().map(shelf -> key(part, shelf)).toList();
+        List<Reply> there =
+                scripts.link().commands(Command.EXISTS, keys, Collections.nCopies(keys.size(), new byte[0][]));
+        return IntStream.range(0, all.size())
+                .filter(i -> there.get(i).number() == 1)
+                .mapToObj(all::get)
+                .toList();
+    }
+
+    /** Whether two values are on one shelf, as those of a batch are. */
+    static boolean areTogether(ValueId one, ValueId other) {
+        return one.width() != ValueId.TIME_ORDERED || one.raw()[AT] == other.raw()[AT];
     }
 
     /** Whether a field that begins there belongs on the shelf; one that is too short to say belongs anywhere. */
@@ -82,7 +97,8 @@ final class Shelves {
             keys.add(key(part, fields.get(some.getFirst())));
             asked.add(some.stream().map(fields::get).toArray(byte[][]::new));
         }
-        var replies = scripts.link().commands(Command.HMGET, keys, asked).iterator();
+        Iterator<Reply> replies =
+                scripts.link().commands(Command.HMGET, keys, asked).iterator();
         byte[] @Nullable [] found = new byte[fields.size()][];
         for (List<Integer> some : places.values()) {
             List<byte @Nullable []> entries = replies.next().allBytes();

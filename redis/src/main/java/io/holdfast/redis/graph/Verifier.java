@@ -102,9 +102,10 @@ final class Verifier {
     }
 
     private void scanValues(VerifySession session) {
-        for (String shelf : shelves.all()) {
+        for (String shelf : shelves.inUse("values")) {
             scanValues(shelf, session);
         }
+        tell("values", census.values, before.values());
     }
 
     private void scanValues(String shelf, VerifySession session) {
@@ -135,7 +136,7 @@ final class Verifier {
 
     private void scanShelves(String part, long total, VerifySession session, BiConsumer<byte[], byte[]> entry) {
         long done = 0;
-        for (String shelf : shelves.all()) {
+        for (String shelf : shelves.inUse(part)) {
             BiConsumer<byte[], byte[]> inPlace = (field, value) -> {
                 if (shelves.isOn(shelf, field, 0)) {
                     entry.accept(field, value);
@@ -145,6 +146,7 @@ final class Verifier {
             };
             done = scanHash(part, shelves.key(part, shelf), done, total, session, inPlace);
         }
+        tell(part, done, total);
     }
 
     private void scanHash(String part, long total, VerifySession session, BiConsumer<byte[], byte[]> entry) {

@@ -422,11 +422,7 @@ public final class RedisLink implements AutoCloseable {
                     replies.add(pipeline.sendCommand(plain(command, keys.get(i), arguments.get(i))));
                 }
                 pipeline.sync();
-                return tell(
-                        command.toString(),
-                        () -> replies.stream()
-                                .map(reply -> new Reply(reply.get()))
-                                .toList());
+                return replies.stream().map(reply -> new Reply(reply.get())).toList();
             } catch (JedisException | IllegalStateException e) {
                 // A pipeline does not follow a slot that has moved; a command of its own does, or says what is wrong.
             }

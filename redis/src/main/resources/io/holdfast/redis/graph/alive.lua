@@ -2,18 +2,16 @@
 -- Needs: values, counts, and what shard.lua and shelves.lua give.
 
 -- Asks for ids without an entry in counts: such a value is held once, if it is in values. They are small
--- (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers the first that is not there.
-local function first_absent(ids)
-  for i, bytes in ipairs(get_all(values, ids)) do
+-- (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers the first that is not there;
+-- shelf: where to look for all of them, if that is known.
+local function first_absent(ids, shelf)
+  for i, bytes in ipairs(shelf and redis.call('HMGET', on(values, shelf), unpack(ids)) or get_all(values, ids)) do
     if not bytes then return ids[i] end
   end
 end
 
--- More holds on each id: as many as more says for the first ones, one for the others. Answers what to write to counts,
--- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
--- state is read and raised once for all that are in it.
-local function raise(ids, more)
-  local states = get_all(counts, ids)
+-- What raise does, of ids whose entries in counts are given.
+local function raise_from(states, ids, more, shelf)
   local set, plain, raised = {}, {}, {}
   local several, at = #more, 1
   for i = 1, #ids do
@@ -33,9 +31,23 @@ local function raise(ids, more)
     set[at + 1] = next_state
     at = at + 2
   end
-  local absent = #plain > 0 and first_absent(plain)
+  local absent = #plain > 0 and first_absent(plain, shelf)
   if absent then return nil, '', absent end
   return set
+end
+
+-- More holds on each id: as many as more says for the first ones, one for the others. Answers what to write to counts,
+-- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
+-- state is read and raised once for all that are in it. Answers also the shelf, if all are on one: where counts or values has every
+-- one of them.
+local function raise(ids, more)
+  local shelf = likely_shelf(ids, 1, #ids)
+  if shelf then
+    local set, letter, id = raise_from(redis.call('HMGET', on(counts, shelf), unpack(ids)), ids, more, shelf)
+    if set then return set, shelf end
+    if are_on(shelf, ids, 1, #ids) then return nil, letter, id end
+  end
+  return raise_from(get_all(counts, ids), ids, more)
 end
 
 -- For each id the number of its holds and its shape, or nil and the letter of its state, as holds has them; nil and nil

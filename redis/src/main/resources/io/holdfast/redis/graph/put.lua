@@ -80,7 +80,7 @@ local function members(ids)
 end
 
 -- First everything is checked. Children outside the batch must be held by somebody.
-local set = {}
+local set, set_on = {}, nil -- new entries in counts of values that are there, and their shelf, if it is known
 local outside = ids_of(ARGV[7])
 local adopted, times = outside, numbers_of(ARGV[8])
 local befores, heirs, earlier = ids_of(ARGV[17]), {}, {}
@@ -107,9 +107,9 @@ if ARGV[16] ~= '' then
   end
 end
 if #adopted > 0 then
-  local raised, letter, id = raise(adopted, times)
-  if not raised then return {letter == 'b' and 'BUILDING' or 'GONE', id} end
-  set = raised
+  local raised, shelf_or_letter, id = raise(adopted, times)
+  if not raised then return {shelf_or_letter == 'b' and 'BUILDING' or 'GONE', id} end
+  set, set_on = raised, shelf_or_letter
 end
 local handed = members(ids_of(ARGV[9]))
 if #handed > 0 then
@@ -187,16 +187,16 @@ if ARGV[15] ~= '' then
 end
 
 -- Now everything is written.
-local n = #set
 local entries = numbers_of(ARGV[6])
 local shared = ids_of(ARGV[5])
+local new_counts, n = {}, 0
 for i = 1, #shared do
-  set[n + 1] = shared[i]
-  set[n + 2] = entries[i] or '1'
+  new_counts[n + 1] = shared[i]
+  new_counts[n + 2] = entries[i] or '1'
   n = n + 2
 end
 if noting then
-  local touched = {}
+  local touched = shared
   for i = 1, #set, 2 do touched[#touched + 1] = set[i] end
   -- Every new value is a top, or somebody of the batch lists it.
   for _, id in ipairs(ids_of(ARGV[10])) do touched[#touched + 1] = id end
@@ -230,7 +230,12 @@ if #ARGV >= lists_from then
   if widened then widen(key) end
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
-if #set > 0 then set_all(counts, set, widened) end
+if n > 0 then
+  local key = key_of(counts, new_counts[1])
+  redis.call('HSET', key, unpack(new_counts))
+  if widened then widen(key) end
+end
+if #set > 0 then set_all(counts, set, widened, set_on) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end

@@ -111,10 +111,16 @@ local function delete_all(part, ids)
   for number, some in pairs((by_shelf(ids, 1, #ids))) do redis.call('HDEL', on(part, number), unpack(some)) end
 end
 
--- HSET of id, entry, id, entry …; widened: and sees to it that no hash stays a list (widen).
-local function set_all(part, entries, widened)
-  local n, shelf, at = #entries, byte(entries[1], SHELF_AT), 3
-  while at < n and byte(entries[at], SHELF_AT) == shelf do at = at + 2 end
+-- HSET of id, entry, id, entry …; widened: and sees to it that no hash stays a list (widen); shelf: where all of them are, if
+-- that is known.
+local function set_all(part, entries, widened, shelf)
+  local n, at = #entries, 3
+  if shelf or width ~= 16 then
+    at = n + 1
+  else
+    shelf = byte(entries[1], SHELF_AT)
+    while at < n and byte(entries[at], SHELF_AT) == shelf do at = at + 2 end
+  end
   if at > n then
     redis.call('HSET', on(part, shelf), unpack(entries))
     if widened then widen(on(part, shelf)) end
