@@ -182,15 +182,26 @@ public final class GraphSuite implements Suite {
             run.note("longest call: a plain hash of " + many + " values");
             try (Jedis redis = server.client()) {
                 PlainHash plain = new PlainHash(redis, calls);
-                Shapes.Seen seen = median(() -> plain.measure(many, VALUE_BYTES));
+                Shapes.Seen seen = median(threeTimes(() -> plain.measure(many, VALUE_BYTES)));
                 run.row(Row.reported("yardstick: longest plain HSET of 256", "ms", Direction.LOWER, seen.putting()));
                 run.row(Row.reported("yardstick: longest plain HDEL of 256", "ms", Direction.LOWER, seen.reclaiming()));
             }
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
                 Shapes.Shape one = shape.getValue().get();
-                Shapes.Seen seen = median(() -> shapes.measure(one));
+                List<Shapes.Seen> rounds = threeTimes(() -> shapes.measure(one));
+                Shapes.Seen seen = median(rounds);
                 run.row(Row.reported("longest step: " + shape.getKey(), "ms", Direction.LOWER, seen.reclaiming())
+                        .goal(2));
+                // What belongs to a shape is in every round, what belongs to the machine is not.
+                run.row(Row.reported(
+                                "the same in the quietest of three rounds: " + shape.getKey(),
+                                "ms",
+                                Direction.LOWER,
+                                rounds.stream()
+                                        .mapToDouble(Shapes.Seen::reclaiming)
+                                        .min()
+                                        .orElseThrow())
                         .goal(2));
                 run.row(Row.reported(
                                 "the same but for one in a thousand: " + shape.getKey(),
@@ -215,12 +226,16 @@ public final class GraphSuite implements Suite {
         }
     }
 
-    /** A machine that takes the server's core away in the middle of a call spoils one round, not the figure. */
-    private static Shapes.Seen median(Supplier<Shapes.Seen> measuring) {
+    private static List<Shapes.Seen> threeTimes(Supplier<Shapes.Seen> measuring) {
         List<Shapes.Seen> rounds = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             rounds.add(measuring.get());
         }
+        return rounds;
+    }
+
+    /** A machine that takes the server's core away in the middle of a call spoils one round, not the figure. */
+    private static Shapes.Seen median(List<Shapes.Seen> rounds) {
         return new Shapes.Seen(
                 median(rounds, Shapes.Seen::putting),
                 median(rounds, Shapes.Seen::reclaiming),
