@@ -57,7 +57,7 @@ final class GraphScripts {
             "build.lua",
             "meta values counts edges leases lease-info held changed incoming",
             "lease born sequence id part index data adopted adopted-counts handed",
-            "status detail");
+            "status detail shelf");
     static final Script HOLD = script(
             "hold.lua",
             "meta values counts leases lease-info held roots changed incoming",
@@ -124,7 +124,7 @@ final class GraphScripts {
     record Answer(String status, byte[] detail, int shelf) {}
 
     Answer put(GraphLease lease, long sequence, PutRequest request) {
-        return answer(putting(lease, sequence, request, EMPTY));
+        return answer(putting(lease, sequence, request, EMPTY), 5);
     }
 
     private Reply putting(GraphLease lease, long sequence, PutRequest request, byte[] change) {
@@ -138,10 +138,10 @@ final class GraphScripts {
         return link.call(new Call(PUT, keysOf(PUT), arguments, request.beside()));
     }
 
-    private Answer answer(Reply reply) {
+    private Answer answer(Reply reply, int shelfAt) {
         checked(reply);
-        boolean saysShelf = reply.size() > 5 && !reply.text(5).isEmpty();
-        return new Answer(reply.text(0), reply.bytes(1), saysShelf ? (int) reply.number(5) : -1);
+        boolean saysShelf = reply.size() > shelfAt && !reply.text(shelfAt).isEmpty();
+        return new Answer(reply.text(0), reply.bytes(1), saysShelf ? (int) reply.number(shelfAt) : -1);
     }
 
     /**
@@ -154,7 +154,7 @@ final class GraphScripts {
     /** Puts a batch and lets a root name a value of it, in one call, which also ends the value that the root named before. */
     Named putAndName(GraphLease lease, long sequence, PutRequest request, RootChange change) {
         Reply reply = putting(lease, sequence, request, packed(change));
-        Answer put = answer(reply);
+        Answer put = answer(reply, 5);
         boolean changed =
                 put.status().equals("OK") && reply.size() > 2 && !reply.text(2).isEmpty();
         return new Named(
@@ -205,7 +205,7 @@ final class GraphScripts {
                 adopted,
                 adoptedCounts,
                 handed);
-        return answer(reply);
+        return answer(reply, 2);
     }
 
     /** A lease that was taken: what it holds, and the server's time. */

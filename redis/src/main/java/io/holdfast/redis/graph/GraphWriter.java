@@ -352,9 +352,7 @@ public final class GraphWriter implements AutoCloseable {
                 Map<ValueId, Pending> rest = new LinkedHashMap<>(batch);
                 rest.keySet().removeAll(request.ids());
                 rebuild(rest);
-                if (answer.shelf() >= 0) {
-                    graph.shelves().moveTo(answer.shelf());
-                }
+                follow(answer);
             }
             case "ALONE" -> {
                 sequence++;
@@ -382,6 +380,13 @@ public final class GraphWriter implements AutoCloseable {
                 throw end(answer);
             }
             default -> throw end(answer);
+        }
+    }
+
+    /** New values belong where the server says, from the next batch on. */
+    private void follow(Answer answer) {
+        if (answer.shelf() >= 0) {
+            graph.shelves().moveTo(answer.shelf());
         }
     }
 
@@ -473,6 +478,7 @@ public final class GraphWriter implements AutoCloseable {
             switch (answer.status()) {
                 case "OK" -> {
                     handed.forEach(mine::remove);
+                    follow(answer);
                     return true;
                 }
                 case "EXISTS" -> {

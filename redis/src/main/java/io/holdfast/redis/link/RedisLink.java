@@ -425,6 +425,7 @@ public final class RedisLink implements AutoCloseable {
                 return replies.stream().map(reply -> new Reply(reply.get())).toList();
             } catch (JedisException | IllegalStateException e) {
                 // A pipeline does not follow a slot that has moved; a command of its own does, or says what is wrong.
+                failure(command.toString(), e); // what a failure means for later calls, it means here too
             }
         }
         return IntStream.range(0, keys.size())

@@ -4,13 +4,14 @@
 -- answered may begin again: a chunk that is there already stays as it is, with what it holds.
 -- KEYS  meta values counts edges leases lease-info held changed incoming
 -- ARGV  lease born sequence id part index data adopted adopted-counts handed
--- REPLY status detail
+-- REPLY status detail shelf
 local meta, values, counts, edges, leases, info, held, changed, incoming = unpack(KEYS)
 --@include shard.lua
 --@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include alive.lua
+--@include next-shelf.lua
 
 local lease, sequence, id, part, index = ARGV[1], tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local writer = live_lease(lease)
@@ -74,4 +75,4 @@ else
   redis.call('ZADD', held, 0, lease .. id)
 end
 did(lease, writer, ARGV[3])
-return {'OK', ''}
+return {'OK', '', part == 's' and next_shelf(id) or ''}

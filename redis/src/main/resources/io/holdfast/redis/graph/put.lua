@@ -263,25 +263,10 @@ end
 local detail = ''
 if ARGV[15] ~= ''
   and (grows(incoming) or grows(key_of(edges, ARGV[15])) or grows(key_of(counts, ARGV[15]))) then detail = 'GROWS' end
--- Where new values belong, if not where these went: on the shelf that meta says, until that is full.
-local SHELF_FULL = 15500 -- values: with the batches that are under way, just below a power of two
-local function next_shelf(shelf)
-  local current = tonumber(redis.call('HGET', meta, 'shelf') or 0)
-  if current == shelf and redis.call('HLEN', on(values, shelf)) >= SHELF_FULL then
-    local fewest
-    for i = 1, 8 do
-      local other = (shelf + i) % SHELVES
-      local number = redis.call('HLEN', on(values, other))
-      if not fewest or number < fewest then current, fewest = other, number end
-      if number == 0 then break end
-    end
-    redis.call('HSET', meta, 'shelf', digits(current))
-  end
-  return current ~= shelf and digits(current) or ''
-end
+--@include next-shelf.lua
 local shelf = ''
-if widened and width == 16 and (ARGV[15] ~= '' or lists_from > values_from) then
-  shelf = next_shelf(byte(ARGV[15] ~= '' and ARGV[15] or ARGV[values_from], SHELF_AT))
+if widened and (ARGV[15] ~= '' or lists_from > values_from) then
+  shelf = next_shelf(ARGV[15] ~= '' and ARGV[15] or ARGV[values_from])
 end
 did(lease, writer, ARGV[3])
 if not change then return {'OK', detail, '', '', '', shelf} end

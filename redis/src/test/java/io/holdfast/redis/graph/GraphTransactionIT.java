@@ -319,6 +319,57 @@ class GraphTransactionIT {
         }
     }
 
+    /** A read that went over the broken connection first, and was done again on another one. */
+    @Test
+    void serverThatWasStartedAgainIsGivenTheScriptAlsoIfAReadMetItFirst() {
+        try (RedisServer own = RedisServer.setup().durable().start();
+                GraphFixture there = new GraphFixture(own.uri().toString(), Settings.none())) {
+            GraphWriter writer = there.graph.writer();
+            List<ValueId> spread = new ArrayList<>();
+            for (int shelf = 0; shelf < 2; shelf++) {
+                there.graph.shelves().moveTo(shelf);
+                spread.add(writer.put(LONG));
+                writer.flush();
+            }
+            own.kill();
+            own.restart();
+            assertThat(there.graph.findAll(spread)).hasSize(2);
+            ValueId id = writer.put(LONG);
+            writer.flush();
+            assertThat(there.graph.find(id)).isPresent();
+            try (Jedis direct = own.client()) {
+                assertThat(direct.info("errorstats")).doesNotContain("NOSCRIPT");
+            }
+        }
+    }
+
+    /** Beside a script that the server does not know, while the values of a shelf have the other name. */
+    @Test
+    void bytesOfAnotherShelfThatComeIntoTornValuesAreNotTakenForValues() {
+        try (GraphWriter writer = graph.writer()) {
+            graph.shelves().moveTo(1);
+            ValueId first = writer.put(LONG);
+            ValueId last = writer.put(bytes("last"));
+            graph.root("ends").set(writer.put(bytes("ends"), first, last));
+            graph.shelves().moveTo(2);
+            ValueId child = writer.put(LONG);
+            ValueId old = writer.put(bytes("old"), child);
+            tear(redis, first);
+            redis.scriptFlush();
+            assertCategory(Category.RETRY, writer::flush, "torn");
+            writer.flush();
+            graph.root("old").set(old);
+            assertThat(redis.hexists(shelfOf(first), child.raw())).isFalse();
+
+            graph.shelves().moveTo(1);
+            graph.root("new").set(writer.put(bytes("new"), first, child, last));
+            graph.root("old").drop();
+            fixture.drain();
+            assertThat(graph.find(child)).as("held by another parent").isPresent();
+        }
+        assertThat(graph.inspect().verify(GraphProgress.NONE).isSound()).isTrue();
+    }
+
     /** A scan that met nothing would be a catalogue without a single live piece. */
     @Test
     void scanDuringWhichValuesHadAnotherNameCountsForNothing() {

@@ -77,6 +77,16 @@ class ShelvesIT {
     }
 
     @Test
+    void writerOfLargeValuesGoesOnToo() {
+        fill(0, FULL);
+        try (GraphWriter writer = graph.writer()) {
+            ValueId first = writer.put(new byte[GraphWriter.BATCH_BYTES + 1]);
+            ValueId second = writer.put(new byte[GraphWriter.BATCH_BYTES + 1]);
+            assertThat(List.of(shelf(first), shelf(second))).containsExactly(0, 1);
+        }
+    }
+
+    @Test
     void whoOpensLaterPutsWhereTheOthersPut() {
         fill(0, FULL);
         putOne(graph, "sees that the shelf is full");
