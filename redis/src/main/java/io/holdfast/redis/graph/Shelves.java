@@ -53,10 +53,10 @@ final class Shelves {
     List<String> inUse(String part) {
         List<String> all = all();
         List<byte[]> keys = all.stream().map(shelf -> key(part, shelf)).toList();
-        List<Reply> there =
-                scripts.link().commands(Command.EXISTS, keys, Collections.nCopies(keys.size(), new byte[0][]));
+        List<Reply> sizes =
+                scripts.link().commands(Command.HLEN, keys, Collections.nCopies(keys.size(), new byte[0][]));
         return IntStream.range(0, all.size())
-                .filter(i -> there.get(i).number() == 1)
+                .filter(i -> sizes.get(i).number() > 0)
                 .mapToObj(all::get)
                 .toList();
     }

@@ -14,9 +14,14 @@ if mark then
   redis.call('HDEL', key, '')
   local shelf = tonumber(string.match(mark, '^:(%d+)'))
   if shelf then
-    for _, field in ipairs(redis.call('HKEYS', key)) do
-      if string.byte(field, 7) ~= shelf then redis.call('HDEL', key, field) end
-    end
+    local cursor = '0'
+    repeat
+      local page = redis.call('HSCAN', key, cursor, 'COUNT', '512')
+      cursor = page[1]
+      for i = 1, #page[2], 2 do
+        if string.byte(page[2][i], 7) ~= shelf then redis.call('HDEL', key, page[2][i]) end
+      end
+    until cursor == '0'
   end
   redis.call('HINCRBY', meta, 'torn', 1)
   return redis.error_reply('TRYAGAIN a transaction was torn apart, and values had the name incoming')

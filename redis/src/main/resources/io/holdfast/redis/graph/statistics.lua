@@ -15,7 +15,7 @@ local all = {meta, roots, leases, info, held, doomed, ledger, incoming}
 local others = #all
 for _, part in ipairs({values, counts, edges}) do
   for _, key in ipairs(keys_of(part)) do
-    if redis.call('EXISTS', key) == 1 then all[#all + 1] = key end
+    if redis.call('HLEN', key) > 0 then all[#all + 1] = key end
   end
 end
 for i, key in ipairs(all) do
