@@ -18,7 +18,7 @@ if mark then
     repeat
       local page = redis.call('HSCAN', key, cursor, 'COUNT', '512')
       cursor = page[1]
-      for i = 1, #page[2], 2 do
+      for i = 1, #page[2], 2 do -- the byte is that of shelves.lua
         if string.byte(page[2][i], 7) ~= shelf then redis.call('HDEL', key, page[2][i]) end
       end
     until cursor == '0'

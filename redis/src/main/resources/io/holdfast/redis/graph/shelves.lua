@@ -2,12 +2,12 @@
 -- table of a hash anew as it grows and gives it back when it is empty, each at one go, and of a million entries either takes
 -- longer than a step may. Small tables also stay at hand of the processor while what was put together is read and freed
 -- together. The shelf of a value is a byte of its id, behind the time. All writers put on one shelf until it is full, then on
--- another (put.lua): so a small graph is on one, and of a large one what was put in a row is not far apart. An id that is
+-- another (next-shelf.lua): so a small graph is on one, and of a large one what was put in a row is not far apart. An id that is
 -- made from content does not have that byte: all of those are on one shelf, whose hashes have no number.
 -- Needs: width.
 
 local SHELVES = 64
-local SHELF_AT = width == 16 and 7 or 100
+local SHELF_AT = width == 16 and 7 or 100 -- where there is no byte in any field: then it is nil
 local ALL = '' -- the one shelf of ids that are made from content
 local byte = string.byte
 local shelf_keys = {}
