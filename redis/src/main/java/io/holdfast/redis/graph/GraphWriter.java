@@ -37,7 +37,9 @@ public final class GraphWriter implements AutoCloseable {
 
     static final int BATCH_BYTES = 256 << 10;
     /** More children than this, or more bytes than {@link #BATCH_BYTES}, and a value is written in chunks. */
-    static final int CHUNK_EDGES = 256;
+    static final int MOST_EDGES = 256;
+    /** As many children are in a chunk: they lose a hold in one step, and may all go in it. */
+    private static final int CHUNK_EDGES = 128;
     /** No script fetches larger values to see whether they are there. */
     static final int SMALL_BYTES = 1 << 10;
 
@@ -189,7 +191,7 @@ public final class GraphWriter implements AutoCloseable {
             if (batch.containsKey(id)) {
                 return id;
             }
-            if (value.length > BATCH_BYTES || checked.size() > CHUNK_EDGES) {
+            if (value.length > BATCH_BYTES || checked.size() > MOST_EDGES) {
                 sendBatch();
                 putLarge(id, value, checked);
                 return id;

@@ -21,6 +21,7 @@ local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, 
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua
+--@include leave.lua
 --@include alive.lua
 
 local token, fix, id, field, expected, fixed, lease, evidence, by, space, capacity = unpack(ARGV)

@@ -1,8 +1,5 @@
 -- Gives up holds and frees what nobody holds any longer.
 -- Needs: meta, values, counts, edges, doomed, ledger, and what shard.lua, shelves.lua and lines.lua give.
---
--- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
--- more is charged more, so that a step takes no longer in a chain than in a tree.
 
 local freed = 0        -- values freed in this call
 local packed = {}      -- their ids, in packed pieces
@@ -14,10 +11,6 @@ local pending = {}     -- large values that must be freed chunk by chunk, for th
 local cut = 0          -- edges removed
 local chunks_gone = 0  -- chunks of large values removed from values
 local large_gone = 0   -- large values freed
-local ROUND = 5        -- units: the calls that a level of a cascade makes, however few its values
-local LONG = 550       -- microseconds: a step that has taken so long ends, whatever its budget
-local unwatched = 0    -- units since somebody looked at the clock
-local AT_ONCE = 128    -- units: what is done at most between two looks at it
 local lines = {}       -- id -> entry in edges, of neighbours in lines, as it is to be; false: none
 local moved = {}       -- id -> true: those of them that must be written
 
@@ -111,139 +104,6 @@ local function release(list)
   end
   if alone > 0 then free(childless) end
   return count_down(others, times, entries)
-end
-
--- Fetches the neighbours in their lines of values that have these entries, so many of them.
-local function fetch_neighbours(entries, number)
-  local wanted, n = {}, 0
-  for i = 1, number do
-    local entry = entries[i]
-    if entry and #entry % width ~= 0 then
-      local _, before, after = parts_of(entry)
-      for _, id in ipairs({before, after}) do
-        if id ~= NOBODY and lines[id] == nil then
-          n = n + 1
-          wanted[n], lines[id] = id, false
-        end
-      end
-    end
-  end
-  if n == 0 then return end
-  for i, entry in ipairs(get_all(edges, wanted)) do lines[wanted[i]] = entry end
-end
-
--- How many children a value has that goes out of its line, and what that takes: those of the one after may be given up as
--- well, and the three are compared.
-local function units_to_leave(entry)
-  local list, before, after = parts_of(entry)
-  local children = #list / width
-  return children, children + math.ceil((#(lines[after] or '') + #(lines[before] or '') / 4) / width)
-end
-
--- Takes a value out of its line. The one after it takes over what both hold and the one before does not. Answers what
--- nobody of the line holds any longer, packed. Where the neighbours do not say that they are, nothing is given up on such
--- evidence; verify tells the whole story.
-local function leave_line(id, entry)
-  local list, before, after = parts_of(entry)
-  moved[id] = nil
-  local list_before, before_that, after_before = '', NOBODY, id
-  if before ~= NOBODY then list_before, before_that, after_before = parts_of(lines[before] or '') end
-  local list_after, before_after, after_that = '', id, NOBODY
-  if after ~= NOBODY then list_after, before_after, after_that = parts_of(lines[after] or '') end
-  if after_before ~= id or before_after ~= id or #entry % width ~= 1 or #entry <= 2 * width then
-    redis.call('HINCRBY', meta, 'miscounts', 1)
-    return ''
-  end
-  if before ~= NOBODY then lines[before], moved[before] = line_entry(list_before, before_that, after), true end
-  if after ~= NOBODY then lines[after], moved[after] = line_entry(list_after, before, after_that), true end
-  if noting then
-    if before ~= NOBODY then note({before}) end
-    if after ~= NOBODY then note({after}) end
-    note(ids_of(list .. list_after))
-  end
-  local earlier, here, later = tally(list_before), tally(list), tally(list_after)
-  local given_up = {}
-  for child in pairs(tally(list .. list_after)) do
-    local b, v, a = earlier[child] or 0, here[child] or 0, later[child] or 0
-    local over = math.max(v - b, 0) + math.max(a - v, 0) - math.max(a - b, 0)
-    if over > 0 then given_up[#given_up + 1] = string.rep(child, over) end
-  end
-  return table.concat(given_up)
-end
-
--- Whether the call has taken long already, asked after so many more units. On a machine that has little time for the server
--- just now a unit is more than it should be. Since Redis 7.2 the server's time stands still while a script runs; Redis 8 and
--- Valkey 8 have the clock of the process instead, and where there is neither, half of the budget bounds a step.
-local process_clock = rawget(_G, 'os') and os.clock
-local begun = process_clock and process_clock()
-local has_clock = process_clock or (redis.REDIS_VERSION_NUM or 0) < 0x070200
-local function is_long(units)
-  unwatched = unwatched + units
-  if unwatched < 64 then return false end
-  unwatched = 0
-  if process_clock then return (process_clock() - begun) * 1000000 > LONG end
-  local time_now = redis.call('TIME')
-  return tonumber(time_now[1]) * 1000000 + tonumber(time_now[2]) - micros > LONG
-end
-
--- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
--- parents'. What a step leaves over must be written down and looked up again, so no more are taken at once than the budget
--- is likely to last for with all that only they hold, by what was met so far in each generation; and no more than what can
--- be done between two looks at the clock. Answers the ids left over, where in them the generations begin, and the units
--- spent: within the budget, but for a first value that alone is over it; all of it, if the time is up.
-local function cascade(dead, budget)
-  local begins, spent, taken, full = {1}, 0, 0, false
-  local took, died = {}, {} -- by generation: values, and children of theirs that nobody held then
-  local function likely(generation)
-    if not took[generation] then return 36 end
-    local each, units = spent / taken, 0
-    for g = #took, generation, -1 do units = each + died[g] / took[g] * units end
-    return math.min(units, AT_ONCE / 2) -- of larger families two at a time cost less than one
-  end
-  while #dead > 0 and not full do
-    local generation, last = #begins, #dead
-    local most = math.max(1, math.min(64, math.floor(math.min(budget - spent, AT_ONCE) / likely(generation))))
-    local first = math.max(begins[generation], last - most + 1)
-    local round = spent
-    local entries = get_all(edges, dead, first, last)
-    fetch_neighbours(entries, last - first + 1)
-    local given_up, lists, before = {}, 0, taken
-    local goners, parents = #gone, #gone_edges
-    spent = spent + ROUND
-    for i = last, first, -1 do
-      local id = dead[i]
-      local entry = lines[id] or entries[i - first + 1]
-      local in_line = entry and #entry % width ~= 0
-      local children = entry and #entry / width or 0
-      local units = children
-      if in_line then children, units = units_to_leave(entry) end
-      full = cut > 0 and spent + units > budget
-      if full or taken > before and spent - round + units > AT_ONCE then break end
-      dead[i] = nil
-      goners = goners + 1
-      gone[goners] = id
-      taken = taken + 1
-      spent = spent + units + 2
-      if entry then
-        cut = cut + children
-        parents, lists = parents + 1, lists + 1
-        gone_edges[parents] = id
-        given_up[lists] = in_line and leave_line(id, entry) or entry
-      end
-    end
-    local more = release(table.concat(given_up))
-    took[generation] = (took[generation] or 0) + taken - before
-    died[generation] = (died[generation] or 0) + #more
-    if #more > 0 then
-      local left = #dead
-      begins[generation + 1] = left + 1
-      for i = 1, #more do dead[left + i] = more[i] end
-    end
-    while #begins > 1 and begins[#begins] > #dead do begins[#begins] = nil end
-    if is_long(spent - round) then return dead, begins, budget end
-    full = full or spent + spent / taken > budget -- what comes next is not likely to fit
-  end
-  return dead, begins, spent
 end
 
 -- One element of the work list: kind (v: values, l: a lease), cause, then packed ids or the lease.

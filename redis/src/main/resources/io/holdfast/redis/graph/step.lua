@@ -3,17 +3,21 @@
 -- released, then what nobody holds is freed, newest first. Any number of clients may call it at once.
 -- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  by space budget capacity listen
--- REPLY status freed edges pending next reason cause packed heard
+-- REPLY status freed edges pending next reason cause packed heard garbage
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
+--@include clock.lua
 --@include shard.lua
+collectgarbage('stop') -- see collect.lua
 --@include shelves.lua
 --@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua
+--@include leave.lua
+--@include cascade.lua
 
-local by, space, budget, capacity = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-if not has_clock then budget = math.ceil(budget / 2) end
+local by, space, capacity = ARGV[1], ARGV[2], ARGV[4]
+budget = math.ceil(tonumber(ARGV[3]) / (has_clock and 1 or 2))
 
 -- How many bytes all clients together have sent this server, if the caller wants to know.
 local heard = '-1'
@@ -23,12 +27,14 @@ if ARGV[5] == '1' then
   heard = at and string.match(statistics, '^%d+', at + 1) or '-1'
 end
 
-if quiet() then
-  return {'QUIET', 0, 0, redis.call('LLEN', doomed), digits(tonumber(about[3]) - now), '', '', '', heard}
+if quiet() or marked then
+  local status, until_then = 'MARKED', marked_until
+  if quiet() then status, until_then = 'QUIET', tonumber(about[3]) end
+  collectgarbage('restart')
+  return {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', '', heard,
+    math.ceil(collectgarbage('count'))}
 end
-if marked then return {'MARKED', 0, 0, redis.call('LLEN', doomed), digits(marked_until - now), '', '', '', heard} end
 
-local spent = 0
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16')) do
   local it = read_lease(lease)
   note({lease})
@@ -87,9 +93,11 @@ local function release_lease(lease, most)
   return release(table.concat(ids)), #members, #members == most
 end
 
+local SHRINKING = 200 -- units: what that takes at most
+
 -- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
 local function examine(ids)
-  local dead, before = {}, spent
+  local dead, full = {}, false
   local states = get_all(counts, ids)
   for i, id in ipairs(ids) do
     -- A value that was taken back and doomed again has two hints, and is freed once.
@@ -98,7 +106,8 @@ local function examine(ids)
       dead[#dead + 1] = id
       is_doomed[id] = true
     elseif count and (string.sub(count, 1, 2) == '0|' or string.sub(count, 1, 1) == 'd') then
-      if spent == before or spent + 256 <= budget and not is_long(256) then
+      full = full or room() < SHRINKING and (cut > 0 or chunks_gone > 0 or #gone > 0)
+      if not full then
         local more, done = shrink(id, count)
         is_doomed[id] = true
         spent = spent + done + ROUND
@@ -115,14 +124,14 @@ end
 -- what was looked at in vain is looked at again. Works of one value each, as a root leaves them that moves on, are taken
 -- together: those of several are generations of a family, and apart they cost less.
 local function take_ids(work, head)
-  local room = width * math.min(64, math.max(8, math.floor((budget - spent) / 8)))
+  local most = width * math.min(64, math.max(8, math.floor(room() / 8)))
   local list = string.sub(work, #head + 1)
-  if #list > room then
-    redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -room - 1))
-    return ids_of(string.sub(list, -room))
+  if #list > most then
+    redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -most - 1))
+    return ids_of(string.sub(list, -most))
   end
   local whole = 1
-  while #list == whole * width and #list < room do
+  while #list == whole * width and #list < most do
     local next_work = redis.call('LINDEX', doomed, -1 - whole)
     if not next_work or #next_work ~= #head + width or string.sub(next_work, 1, #head) ~= head then break end
     list = string.sub(next_work, #head + 1) .. list
@@ -136,18 +145,17 @@ end
 -- One cause a call, so that the record of it is true.
 local cause
 local left, begins = {}, {}
-while spent < budget and #pending == 0 and #left == 0 do
+while (not cause or room() > 0) and #pending == 0 and #left == 0 do
   local work = redis.call('LINDEX', doomed, '-1')
   if not work then break end
   local cause_end = 2 + string.byte(work, 2)
   local this = string.sub(work, 3, cause_end)
   if cause and this ~= cause then break end
   cause = this
-  local before = spent
-  local dead, done
+  local dead
   if string.sub(work, 1, 1) == 'l' then
-    local more
-    dead, done, more = release_lease(string.sub(work, cause_end + 1), math.max(16, math.min(128, budget - spent)))
+    local done, more
+    dead, done, more = release_lease(string.sub(work, cause_end + 1), math.max(16, math.min(128, math.floor(room()))))
     if not more then redis.call('RPOP', doomed) end
     spent = spent + done + ROUND
   else
@@ -155,14 +163,13 @@ while spent < budget and #pending == 0 and #left == 0 do
     spent = spent + #ids + ROUND
     dead = examine(ids)
   end
-  if is_long(spent - before) then budget = spent end
-  left, begins, done = cascade(dead, budget - spent)
-  spent = spent + done
+  left, begins = cascade(dead)
 end
 
 local all = cause and finish(left, cause, by, space, capacity, begins) or ''
 if not cause then redis.call('UNLINK', incoming) end -- what a client left that died when its script was unknown
+collectgarbage('restart')
 local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
 return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
-  all, heard}
+  all, heard, math.ceil(collectgarbage('count'))}

@@ -45,7 +45,7 @@ class WeakEvidenceIT {
     /** Only the other root holds the value: a parent that took over a hold that is not there would go with it. */
     @Test
     void holdThatTheWriterNoLongerHasIsNotHandedOver() {
-        for (int children : new int[] {1, GraphWriter.CHUNK_EDGES + 1}) {
+        for (int children : new int[] {1, GraphWriter.MOST_EDGES + 1}) {
             GraphWriter writer = graph.writer();
             ValueId child = writer.put(bytes("child"));
             writer.flush();
