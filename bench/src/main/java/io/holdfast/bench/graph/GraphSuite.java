@@ -21,6 +21,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.args.FlushMode;
 
 /**
  * The value graph beside raw SET, and beside the three-key layout. What is compared is the CPU time of the server, which
@@ -96,7 +97,7 @@ public final class GraphSuite implements Suite {
     }
 
     private static Round round(RedisServer server, Meter meter, String turn, Tree tree) throws Exception {
-        server.flush();
+        clear(server);
         server.config("slowlog-log-slower-than", "1000");
         try (Layout layout = layout(server, turn)) {
             long before = usedMemory(server);
@@ -119,6 +120,14 @@ public final class GraphSuite implements Suite {
         }
     }
 
+    /** Also of what scripts left behind: the server would go on collecting a layout's garbage at the cost of the next one. */
+    private static void clear(RedisServer server) {
+        server.flush();
+        try (Jedis redis = server.client()) {
+            redis.scriptFlush(FlushMode.SYNC);
+        }
+    }
+
     private static Layout layout(RedisServer server, String name) {
         return switch (name) {
             case OURS -> new GraphLayout(server.uri(), server.client());
@@ -131,7 +140,7 @@ public final class GraphSuite implements Suite {
         int copies = run.size(2_000, 200);
         run.note(copies + " path copies: 5 new values over 45 that exist");
         Tree tree = Tree.of(6, FAN_OUT, VALUE_BYTES);
-        server.flush();
+        clear(server);
         try (ServerCpu cpu = new ServerCpu(server.uri());
                 RedisServer other = RedisServer.start();
                 ServerCpu otherCpu = new ServerCpu(other.uri());
@@ -167,7 +176,7 @@ public final class GraphSuite implements Suite {
     }
 
     private void longestCalls(Run run, RedisServer server) throws Exception {
-        server.flush();
+        clear(server);
         try (LongestCall calls = new LongestCall(server);
                 Shapes shapes = new Shapes(server, calls)) {
             Map<String, Supplier<Shapes.Shape>> all = new LinkedHashMap<>();
@@ -251,7 +260,7 @@ public final class GraphSuite implements Suite {
     private void pings(Run run, RedisServer server) throws Exception {
         Tree tree = Tree.of(run.size(7, 6), FAN_OUT, VALUE_BYTES);
         run.note("PING by another client while " + tree.size() + " values drain");
-        server.flush();
+        clear(server);
         try (GraphLayout layout = new GraphLayout(server.uri(), server.client());
                 RedisServer idle = RedisServer.start()) {
             layout.build(tree);
@@ -275,7 +284,7 @@ public final class GraphSuite implements Suite {
     private void idle(Run run, RedisServer server) throws Exception {
         int seconds = run.size(20, 4);
         run.note("an idle client for " + seconds + " s");
-        server.flush();
+        clear(server);
         try (Holdfast holdfast = Holdfast.connect(server.uri().toString());
                 Jedis redis = server.client()) {
             holdfast.graph("bench");
