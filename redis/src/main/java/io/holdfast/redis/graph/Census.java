@@ -305,7 +305,7 @@ final class Census {
     }
 
     private int chunkNumber(byte[] field) {
-        // A wild number must not make the bit set huge: chunks are 256 KiB or 256 edges, so there are not that many.
+        // A wild number must not make the bit set huge: chunks are 256 KiB or 128 edges, so there are not that many.
         return ByteBuffer.wrap(field, width, 4).getInt() & 0xff_ffff;
     }
 }

@@ -79,9 +79,9 @@ final class GraphScripts {
             "step.lua",
             "meta values counts edges leases lease-info held doomed ledger changed incoming",
             "by space budget capacity listen",
-            "status freed edges pending next reason cause packed heard garbage");
+            "status freed edges pending next reason cause packed heard script-kib");
 
-    static final Script COLLECT = script("collect.lua", "meta", "micros", "kib done");
+    static final Script COLLECT = script("collect.lua", "meta", "micros", "script-kib done");
 
     private static final byte[] EMPTY = {};
 

@@ -1,11 +1,11 @@
-#!lua flags=no-writes
+#!lua flags=no-writes,allow-oom
 -- Has the server free what scripts left behind: tables and strings of Lua. Left to itself it lets them gather until they are
 -- as many as all that is in use, then frees them while a script makes new ones: in the middle of a step, for as long as a whole
 -- step may take. So steps hold it off, and between two of them it is called for, bounded in time. (The server itself has a
 -- part done every fifty scripts: so a step that fails does not hold it off for long.)
 -- KEYS  meta
 -- ARGV  micros
--- REPLY kib done
+-- REPLY script-kib done
 --@include clock.lua
 
 local SLICES = 30 -- where there is no clock: some 15 us each

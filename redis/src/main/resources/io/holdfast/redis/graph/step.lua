@@ -3,7 +3,7 @@
 -- released, then what nobody holds is freed, newest first. Any number of clients may call it at once.
 -- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  by space budget capacity listen
--- REPLY status freed edges pending next reason cause packed heard garbage
+-- REPLY status freed edges pending next reason cause packed heard script-kib
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include clock.lua
 --@include shard.lua
@@ -47,6 +47,8 @@ for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 
   end
   spent = spent + 8
 end
+
+local SHRINKING = 200 -- units: what it takes at most to take chunks off a large value
 
 -- Takes a chunk off a large value that nobody holds. Answers the ids that nobody holds now, and the units spent.
 local function shrink(id, count)
@@ -92,8 +94,6 @@ local function release_lease(lease, most)
   redis.call('ZREM', held, unpack(members))
   return release(table.concat(ids)), #members, #members == most
 end
-
-local SHRINKING = 200 -- units: what that takes at most
 
 -- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
 local function examine(ids)

@@ -57,6 +57,13 @@ class ScriptGarbageIT {
         assertThat(calls).isGreaterThan(5);
     }
 
+    /** Else a duty that must collect before its next step would never make room. */
+    @Test
+    void collectsWhereNothingMoreMayBePut() {
+        server.maxmemory("1");
+        assertThat(collect(LONG).scriptKib()).isPositive();
+    }
+
     @Test
     void whatADrainLeavesIsCollectedAsItGoes() {
         buildTree(fixture.graph, "main", 5, 10);
