@@ -191,69 +191,50 @@ public final class GraphSuite implements Suite {
             run.note("longest call: a plain hash of " + many + " values");
             try (Jedis redis = server.client()) {
                 PlainHash plain = new PlainHash(redis, calls);
-                Shapes.Seen seen = median(threeTimes(() -> plain.measure(many, VALUE_BYTES)));
-                run.row(Row.reported("yardstick: longest plain HSET of 256", "ms", Direction.LOWER, seen.putting()));
-                run.row(Row.reported("yardstick: longest plain HDEL of 256", "ms", Direction.LOWER, seen.reclaiming()));
+                List<PlainHash.Seen> rounds = threeTimes(() -> plain.measure(many, VALUE_BYTES));
+                longest(run, "yardstick: longest plain HSET of 256", median(rounds, PlainHash.Seen::setting));
+                longest(run, "yardstick: longest plain HDEL of 256", median(rounds, PlainHash.Seen::deleting));
             }
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
                 Shapes.Shape one = shape.getValue().get();
-                List<Shapes.Seen> rounds = threeTimes(() -> shapes.measure(one));
-                Shapes.Seen seen = median(rounds);
-                run.row(Row.reported("longest step: " + shape.getKey(), "ms", Direction.LOWER, seen.reclaiming())
-                        .goal(2));
-                // What belongs to a shape is in every round, what belongs to the machine is not.
-                run.row(Row.reported(
-                                "the same in the quietest of three rounds: " + shape.getKey(),
-                                "ms",
-                                Direction.LOWER,
-                                rounds.stream()
-                                        .mapToDouble(Shapes.Seen::reclaiming)
-                                        .min()
-                                        .orElseThrow())
-                        .goal(2));
-                run.row(Row.reported(
-                                "the same but for one in a thousand: " + shape.getKey(),
-                                "ms",
-                                Direction.LOWER,
-                                seen.most())
-                        .goal(2));
-                run.row(Row.reported(
-                        "yardstick: longest of as many calls that touch nothing",
-                        "ms",
-                        Direction.LOWER,
-                        seen.nothing()));
-                run.row(Row.reported(
-                        "the same with waiting for a core: " + shape.getKey(),
-                        "ms",
-                        Direction.LOWER,
-                        seen.reclaimingByTheWall()));
-                run.row(Row.reported(
-                                "longest call while putting: " + shape.getKey(), "ms", Direction.LOWER, seen.putting())
-                        .goal(2));
+                longestCalls(run, shape.getKey(), threeTimes(() -> shapes.measure(one)));
             }
         }
     }
 
-    private static List<Shapes.Seen> threeTimes(Supplier<Shapes.Seen> measuring) {
-        List<Shapes.Seen> rounds = new ArrayList<>();
+    /** A machine that takes the server's core away in the middle of a call spoils one round, or one stretch, not the figure. */
+    private static void longestCalls(Run run, String shape, List<Shapes.Seen> rounds) {
+        ToDoubleFunction<Shapes.Seen> reclaiming = Shapes.Seen::reclaiming;
+        double quietest = rounds.stream().mapToDouble(reclaiming).min().orElseThrow();
+        double recurring =
+                Course.recurring(rounds.stream().map(Shapes.Seen::course).toList());
+        bounded(run, "longest step: " + shape, median(rounds, reclaiming));
+        bounded(run, "the same in the quietest of three rounds: " + shape, quietest);
+        bounded(run, "the same where it recurs in most rounds: " + shape, recurring);
+        bounded(run, "the same but for one in a thousand: " + shape, median(rounds, Shapes.Seen::most));
+        longest(run, "yardstick: longest of as many calls that touch nothing", median(rounds, Shapes.Seen::nothing));
+        longest(run, "the same with waiting for a core: " + shape, median(rounds, Shapes.Seen::reclaimingByTheWall));
+        bounded(run, "longest call while putting: " + shape, median(rounds, Shapes.Seen::putting));
+    }
+
+    private static void longest(Run run, String name, double millis) {
+        run.row(Row.reported(name, "ms", Direction.LOWER, millis));
+    }
+
+    private static void bounded(Run run, String name, double millis) {
+        run.row(Row.reported(name, "ms", Direction.LOWER, millis).goal(2));
+    }
+
+    private static <T> List<T> threeTimes(Supplier<T> measuring) {
+        List<T> rounds = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             rounds.add(measuring.get());
         }
         return rounds;
     }
 
-    /** A machine that takes the server's core away in the middle of a call spoils one round, not the figure. */
-    private static Shapes.Seen median(List<Shapes.Seen> rounds) {
-        return new Shapes.Seen(
-                median(rounds, Shapes.Seen::putting),
-                median(rounds, Shapes.Seen::reclaiming),
-                median(rounds, Shapes.Seen::reclaimingByTheWall),
-                median(rounds, Shapes.Seen::most),
-                median(rounds, Shapes.Seen::nothing));
-    }
-
-    private static double median(List<Shapes.Seen> rounds, ToDoubleFunction<Shapes.Seen> figure) {
+    private static <T> double median(List<T> rounds, ToDoubleFunction<T> figure) {
         return Contest.median(rounds.stream().mapToDouble(figure).toArray());
     }
 
@@ -322,8 +303,7 @@ public final class GraphSuite implements Suite {
     }
 
     private static double median(Map<String, List<Round>> rounds, String layout, ToDoubleFunction<Round> figure) {
-        List<Round> own = rounds.getOrDefault(layout, List.of());
-        return Contest.median(own.stream().mapToDouble(figure).toArray());
+        return median(rounds.getOrDefault(layout, List.of()), figure);
     }
 
     private static Row compared(

@@ -49,20 +49,16 @@ final class LongestCall implements AutoCloseable {
         void run();
     }
 
-    /** Whether it took long enough to be looked at. */
-    boolean watch(Action action) {
+    /** Answers what the slow log says that its longest call took, in milliseconds; 0 if nothing took long enough to be looked at. */
+    double watch(Action action) {
         Schedule before = schedule();
         long begin = System.nanoTime();
         action.run();
         long wall = System.nanoTime() - begin;
-        boolean isLong = wall > TimeUnit.MICROSECONDS.toNanos(FLOOR_MICROS);
-        if (isLong) {
-            look(before);
-        }
-        return isLong;
+        return wall > TimeUnit.MICROSECONDS.toNanos(FLOOR_MICROS) ? look(before) / 1e3 : 0;
     }
 
-    private void look(Schedule before) {
+    private long look(Schedule before) {
         long slowest = 0;
         for (Slowlog entry : redis.slowlogGet(64)) {
             if (WATCHED.contains(entry.getArgs().getFirst().toUpperCase(Locale.ROOT))) {
@@ -80,6 +76,7 @@ final class LongestCall implements AutoCloseable {
             long worked = TimeUnit.NANOSECONDS.toMicros(after.workedNanos() - before.workedNanos());
             longestMicros = Math.max(longestMicros, Math.min(slowest - waited, worked));
         }
+        return slowest;
     }
 
     private record Schedule(long workedNanos, long waitedNanos) {}

@@ -33,14 +33,17 @@ final class Shapes implements AutoCloseable {
     private final DutyRunner duties = DutyRunner.manual(Time.system());
     private final ValueGraph graph;
     private final RandomGenerator random = new SplittableRandom(5);
+    private long freed;
 
     Shapes(RedisServer server, LongestCall calls) {
         this.calls = calls;
         this.yardstick = new Yardstick(server);
+        Notices notices = new Notices();
+        notices.add(reclaimed -> freed += reclaimed.ids().size());
         Settings settings = Settings.none().set(LinkSettings.URI, server.uri().toString());
         this.link = RedisLink.connect(settings);
         this.graph = ValueGraph.open(
-                new Client(link, duties, new Notices(), HolderId.newIncarnation("bench"), settings, Time.system()),
+                new Client(link, duties, notices, HolderId.newIncarnation("bench"), settings, Time.system()),
                 "shapes",
                 null);
     }
@@ -60,8 +63,15 @@ final class Shapes implements AutoCloseable {
      *
      * @param most the longest step by the slow log, but for one in a thousand
      * @param nothing the longest of calls that touch nothing, one after each step; 0 if there were none
+     * @param course the steps
      */
-    record Seen(double putting, double reclaiming, double reclaimingByTheWall, double most, double nothing) {}
+    record Seen(
+            double putting,
+            double reclaiming,
+            double reclaimingByTheWall,
+            double most,
+            double nothing,
+            Course course) {}
 
     Seen measure(Shape shape) {
         calls.reset();
@@ -80,8 +90,12 @@ final class Shapes implements AutoCloseable {
         calls.watch(() -> graph.root("main").drop());
         // Between two steps the duty leaves the server alone for a moment; when there is nothing to do, for a second.
         yardstick.reset();
+        Course course = new Course();
         while (duties.untilNext().orElse(IDLE).compareTo(IDLE) < 0) {
-            if (calls.watch(duties::runDue)) {
+            long before = freed;
+            double millis = calls.watch(duties::runDue);
+            course.add(millis, freed - before);
+            if (millis > 0) {
                 yardstick.call();
             }
         }
@@ -90,7 +104,8 @@ final class Shapes implements AutoCloseable {
                 calls.longestMillis(),
                 calls.longestByTheWallMillis(),
                 calls.longestOfMostMillis(),
-                yardstick.longestMillis());
+                yardstick.longestMillis(),
+                course);
     }
 
     private static final class Slot {

@@ -7,12 +7,14 @@
 -- takes longer than it should: so the clock says what units take here, and the step ends when there is no time for more.
 
 local ROUND = 5      -- units: the calls that a level of a cascade makes, however few its values
-local LONG = 600     -- microseconds that a step may take, whatever its budget
+local LONG = 1000    -- microseconds that a step may take, whatever its budget
+local ENDING = 2     -- units: what it takes to delete an entry of counts and its value, or one of edges, at the end of the step
 local AT_ONCE = 128  -- units: what is done at most between two looks at the clock
 local budget = 0     -- units that this call may spend
 local spent = 0      -- units that it has spent
 local looked = 0     -- how many they were when it looked at the clock
-local timely = math.huge -- units that there is time for, as it seemed then
+local timely = has_clock and LONG / 2 or math.huge -- units that there is time for, as it seemed then; before, as is likely
+local ready          -- the microseconds that had passed before the first of them
 
 -- How many children a value has that goes out of its line, and what that takes: those of the one after may be given up as
 -- well, and the three are compared.
@@ -25,9 +27,12 @@ end
 -- What the call may still spend: of its budget, and of its time by what its units took so far. What is to be written at its
 -- end takes time as well.
 local function room()
-  if has_clock and spent >= looked + 64 then
+  if has_clock and not ready then
+    ready = elapsed()
+  elseif has_clock and spent >= looked + 64 then
     looked = spent
-    timely = spent * LONG / math.max(elapsed(), 1) - (#gone + #gone_edges) / 2
+    local passed = elapsed()
+    timely = spent + (LONG - passed) * spent / math.max(passed - ready, 1) - (#gone + #gone_edges) * ENDING
   end
   return math.min(budget, timely) - spent
 end
@@ -77,7 +82,7 @@ local function cascade(dead)
       end
     end
     spent = spent + round
-    local more = release(table.concat(given_up))
+    local more = release(join(given_up))
     took[generation] = (took[generation] or 0) + taken - taken_before
     died[generation] = (died[generation] or 0) + #more
     if #more > 0 then

@@ -8,13 +8,14 @@
 -- REPLY script-kib done
 --@include clock.lua
 
-local SLICES = 30 -- where there is no clock: some 15 us each
+local SLICES = 4   -- between two looks at the clock: some 15 us each
+local MOST = 32    -- where there is no clock
 
 local micros, slices = tonumber(ARGV[1]), 0
 local is_done, is_long
 repeat
-  is_done = collectgarbage('step', 0)
-  slices = slices + 1
-  if has_clock then is_long = elapsed() > micros else is_long = slices == SLICES end
+  is_done = collectgarbage('step', SLICES - 1)
+  slices = slices + SLICES
+  if has_clock then is_long = elapsed() > micros else is_long = slices >= MOST end
 until is_done or is_long
 return {math.ceil(collectgarbage('count')), is_done and 1 or 0}

@@ -20,6 +20,20 @@ local function reason(cause)
   return reasons[string.sub(cause, 1, 1)]
 end
 
+-- What table.concat answers, for pieces that are long. That one makes a string of what it has whenever its buffer is full, 1 KiB
+-- in some servers, and every string costs time by its length; an expression makes one string of all its parts.
+local function join(pieces)
+  while #pieces > 1 do
+    local longer = {}
+    for i = 1, #pieces, 8 do
+      local a, b, c, d, e, f, g, h = unpack(pieces, i, i + 7)
+      longer[#longer + 1] = a .. (b or '') .. (c or '') .. (d or '') .. (e or '') .. (f or '') .. (g or '') .. (h or '')
+    end
+    pieces = longer
+  end
+  return pieces[1] or ''
+end
+
 local function free(ids)
   note(ids)
   delete_all(values, ids)
@@ -30,12 +44,14 @@ end
 -- Frees ids if all of them are on one shelf, where counts has nothing of them: then all are deleted from there. Answers whether
 -- they were; if not, some may be. Also what counts has of them on that shelf, and which that is, if it asked.
 local function free_at_once(ids, list)
-  local n, first = #ids, 1
+  local n = #ids
   local shelf = likely_shelf(ids, 1, n)
   if not shelf then return false end
   local states = redis.call('HMGET', on(counts, shelf), unpack(ids))
-  while first <= n and not states[first] do first = first + 1 end
-  if first <= n or redis.call('HDEL', on(values, shelf), unpack(ids)) < n then return false, shelf, states end
+  for i = 1, n do
+    if states[i] then return false, shelf, states end
+  end
+  if redis.call('HDEL', on(values, shelf), unpack(ids)) < n then return false, shelf, states end
   note(ids)
   freed = freed + n
   packed[#packed + 1] = list
@@ -78,6 +94,21 @@ local function count_down(ids, times, entries)
   return zero
 end
 
+-- Whether each id was held once by what counts has of it, is there once, and did not die before in this call: then all of them
+-- died now.
+local function die_together(ids, states)
+  for i = 1, #ids do
+    local id = ids[i]
+    if states[i] ~= '1' or has_died[id] then
+      for earlier = 1, i - 1 do has_died[ids[earlier]] = nil end
+      return false
+    end
+    has_died[id] = true
+  end
+  note(ids)
+  return true
+end
+
 -- Takes a hold from each id of a packed list, as often as it is in it. What has no entry was held once and has no
 -- children: it is freed, the common case, and cheap, unless nothing may be freed now. Answers the others that nobody
 -- holds now.
@@ -89,6 +120,7 @@ local function release(list)
   if not none then done, shelf, states = free_at_once(ids, list) end
   if done then return {} end
   states = get_all(counts, ids, 1, #ids, shelf, states)
+  if die_together(ids, states) then return ids end
   local childless, alone, others, entries, counted, times = {}, 0, {}, {}, 0, {}
   for i = 1, #ids do
     local id, count = ids[i], states[i] or none
@@ -151,7 +183,7 @@ local function finish(left, cause, by, space, capacity, begins)
   note(pending)
   doom(left, begins or {1}, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
-  local all = table.concat(packed)
+  local all = join(packed)
   if freed > 0 then
     redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
       'r', reason(cause), 'e', string.sub(cause, 2), 'b', by,

@@ -7,9 +7,9 @@
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include clock.lua
 --@include shard.lua
+--@include names.lua
 collectgarbage('stop') -- see collect.lua
 --@include shelves.lua
---@include names.lua
 --@include lease.lua
 --@include lines.lua
 --@include settle.lua
@@ -30,9 +30,10 @@ end
 if quiet() or marked then
   local status, until_then = 'MARKED', marked_until
   if quiet() then status, until_then = 'QUIET', tonumber(about[3]) end
-  collectgarbage('restart')
-  return {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', '', heard,
+  local answer = {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', '', heard,
     math.ceil(collectgarbage('count'))}
+  collectgarbage('restart')
+  return answer
 end
 
 for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16')) do
@@ -120,11 +121,13 @@ local function examine(ids)
   return dead
 end
 
--- Takes ids off the end of the work list, whose last element is given: no more than the budget is likely to last for, as
--- what was looked at in vain is looked at again. Works of one value each, as a root leaves them that moves on, are taken
--- together: those of several are generations of a family, and apart they cost less.
+local taken = 0 -- ids that were taken off the work list
+
+-- Takes ids off the end of the work list, whose last element is given: no more than there is likely to be room for, by what
+-- those before took, as what was looked at in vain is looked at again. Works of one value each, as a root leaves them that
+-- moves on, are taken together: those of several are generations of a family, and apart they cost less.
 local function take_ids(work, head)
-  local most = width * math.min(64, math.max(8, math.floor(room() / 8)))
+  local most = width * (taken == 0 and 16 or math.min(64, math.max(8, math.floor(room() * taken / spent))))
   local list = string.sub(work, #head + 1)
   if #list > most then
     redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -most - 1))
@@ -160,6 +163,7 @@ while (not cause or room() > 0) and #pending == 0 and #left == 0 do
     spent = spent + done + ROUND
   else
     local ids = take_ids(work, string.sub(work, 1, cause_end))
+    taken = taken + #ids
     spent = spent + #ids + ROUND
     dead = examine(ids)
   end
@@ -168,8 +172,9 @@ end
 
 local all = cause and finish(left, cause, by, space, capacity, begins) or ''
 if not cause then redis.call('UNLINK', incoming) end -- what a client left that died when its script was unknown
-collectgarbage('restart')
 local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
-return {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
+local answer = {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
   all, heard, math.ceil(collectgarbage('count'))}
+collectgarbage('restart')
+return answer
