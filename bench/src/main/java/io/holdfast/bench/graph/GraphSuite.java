@@ -185,20 +185,21 @@ public final class GraphSuite implements Suite {
             all.put("chain", () -> shapes.chain(run.size(1_000_000, 5_000)));
             all.put("one value with many children", () -> shapes.fan(run.size(200_000, 5_000)));
             all.put("diamonds", () -> shapes.diamonds(run.size(50, 3), 200));
+            all.put("chain of wide families", () -> shapes.spine(run.size(200, 5), 255));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
             all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 20), 300 << 10));
             int many = run.size(1_111_111, 11_111);
             run.note("longest call: a plain hash of " + many + " values");
             try (Jedis redis = server.client()) {
                 PlainHash plain = new PlainHash(redis, calls);
-                List<PlainHash.Seen> rounds = threeTimes(() -> plain.measure(many, VALUE_BYTES));
+                List<PlainHash.Seen> rounds = fiveTimes(() -> plain.measure(many, VALUE_BYTES));
                 longest(run, "yardstick: longest plain HSET of 256", median(rounds, PlainHash.Seen::setting));
                 longest(run, "yardstick: longest plain HDEL of 256", median(rounds, PlainHash.Seen::deleting));
             }
             for (Map.Entry<String, Supplier<Shapes.Shape>> shape : all.entrySet()) {
                 run.note("longest call: " + shape.getKey());
                 Shapes.Shape one = shape.getValue().get();
-                longestCalls(run, shape.getKey(), threeTimes(() -> shapes.measure(one)));
+                longestCalls(run, shape.getKey(), fiveTimes(() -> shapes.measure(one)));
             }
         }
     }
@@ -210,7 +211,7 @@ public final class GraphSuite implements Suite {
         double recurring =
                 Course.recurring(rounds.stream().map(Shapes.Seen::course).toList());
         bounded(run, "longest step: " + shape, median(rounds, reclaiming));
-        bounded(run, "the same in the quietest of three rounds: " + shape, quietest);
+        bounded(run, "the same in the quietest of five rounds: " + shape, quietest);
         bounded(run, "the same where it recurs in most rounds: " + shape, recurring);
         bounded(run, "the same but for one in a thousand: " + shape, median(rounds, Shapes.Seen::most));
         longest(run, "yardstick: longest of as many calls that touch nothing", median(rounds, Shapes.Seen::nothing));
@@ -226,9 +227,9 @@ public final class GraphSuite implements Suite {
         run.row(Row.reported(name, "ms", Direction.LOWER, millis).goal(2));
     }
 
-    private static <T> List<T> threeTimes(Supplier<T> measuring) {
+    private static <T> List<T> fiveTimes(Supplier<T> measuring) {
         List<T> rounds = new ArrayList<>();
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < 5; round++) {
             rounds.add(measuring.get());
         }
         return rounds;

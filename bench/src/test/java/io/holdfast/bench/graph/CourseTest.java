@@ -45,6 +45,23 @@ class CourseTest {
                 .isEqualTo(7.0);
     }
 
+    /** In small graphs a step frees the values of several stretches, and not every round begins its steps at the same ones. */
+    @Test
+    void aStepIsInEveryStretchThatItGoesThrough() {
+        List<Course> rounds = Stream.of(0, 250, 500)
+                .map(first -> {
+                    Course course = new Course();
+                    course.add(1.0, first);
+                    for (int freed = first; freed < 100_000; freed += 750) {
+                        boolean freesIt = freed <= 60_100 && 60_100 < freed + 750;
+                        course.add(freesIt ? 7.0 : 1.0, Math.min(750, 100_000 - freed));
+                    }
+                    return course;
+                })
+                .toList();
+        assertThat(Course.recurring(rounds)).isEqualTo(7.0);
+    }
+
     @Test
     void whatFreesNothingUntilItsEndIsOnePlace() {
         Course one = new Course();

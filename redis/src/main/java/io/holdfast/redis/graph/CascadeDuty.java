@@ -28,7 +28,7 @@ final class CascadeDuty implements Duty {
     private static final Duration SHORTEST = Duration.ofSeconds(1);
     /** What is given up within this time is reclaimed together: a step costs the server 0.1 ms before its first value. */
     private static final Duration GATHERING = Duration.ofMillis(10);
-    /** The most that a call takes which collects the garbage of steps; about as long as a step. */
+    /** The most that a call takes which collects the garbage of steps: half as long as a step. */
     private static final Duration COLLECTING = Duration.ofNanos(500_000);
 
     private final String graph;

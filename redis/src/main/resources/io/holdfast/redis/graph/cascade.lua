@@ -12,9 +12,10 @@ local ENDING = 2     -- units: what it takes to delete an entry of counts and it
 local AT_ONCE = 128  -- units: what is done at most between two looks at the clock
 local budget = 0     -- units that this call may spend
 local spent = 0      -- units that it has spent
-local looked = 0     -- how many they were when it looked at the clock
+local waiting = 0    -- dead ids that are not done yet: a unit each to write them down, if the call ends now
+local ready, before_ready -- when it first asked for room, in microseconds since it began, and units spent until then
+local looked = 0     -- units spent when it last looked at the clock
 local timely = has_clock and LONG / 2 or math.huge -- units that there is time for, as it seemed then; before, as is likely
-local ready          -- the microseconds that had passed before the first of them
 
 -- How many children a value has that goes out of its line, and what that takes: those of the one after may be given up as
 -- well, and the three are compared.
@@ -28,13 +29,14 @@ end
 -- end takes time as well.
 local function room()
   if has_clock and not ready then
-    ready = elapsed()
+    ready, before_ready, looked = elapsed(), spent, spent
   elseif has_clock and spent >= looked + 64 then
     looked = spent
     local passed = elapsed()
-    timely = spent + (LONG - passed) * spent / math.max(passed - ready, 1) - (#gone + #gone_edges) * ENDING
+    local rate = (spent - before_ready) / math.max(passed - ready, 1)
+    timely = spent + (LONG - passed) * rate - (#gone + #gone_edges) * ENDING
   end
-  return math.min(budget, timely) - spent
+  return math.min(budget, timely) - spent - waiting
 end
 
 -- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
@@ -50,6 +52,7 @@ local function cascade(dead)
     for g = #took, generation, -1 do units = each + died[g] / took[g] * units end
     return math.min(units, AT_ONCE / 2) -- of larger families two at a time cost less than one
   end
+  waiting = #dead
   local left = room()
   while #dead > 0 and not full do
     local generation, last = #begins, #dead
@@ -91,6 +94,7 @@ local function cascade(dead)
       for i = 1, #more do dead[rest + i] = more[i] end
     end
     while #begins > 1 and begins[#begins] > #dead do begins[#begins] = nil end
+    waiting = #dead
     left = room()
     full = full or (spent - before) / taken > left -- what comes next is not likely to fit
   end
