@@ -185,7 +185,7 @@ public final class GraphSuite implements Suite {
             all.put("chain", () -> shapes.chain(run.size(1_000_000, 5_000)));
             all.put("one value with many children", () -> shapes.fan(run.size(200_000, 5_000)));
             all.put("diamonds", () -> shapes.diamonds(run.size(50, 3), 200));
-            all.put("chain of wide families", () -> shapes.spine(run.size(200, 5), 255));
+            all.put("chain of wide families", () -> shapes.families(run.size(200, 5), 255));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
             all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 20), 300 << 10));
             int many = run.size(1_111_111, 11_111);

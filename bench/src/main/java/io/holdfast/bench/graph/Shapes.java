@@ -155,16 +155,16 @@ final class Shapes implements AutoCloseable {
     }
 
     /** A chain in which every value has many other children, each with a child of its own: whoever follows the chain leaves them behind. */
-    Shape spine(int length, int ribs) {
+    Shape families(int length, int children) {
         return putting -> {
             ValueId last = putting.put(bytes(100), List.of());
             for (int i = 1; i < length; i++) {
-                List<ValueId> children = new ArrayList<>();
-                for (int rib = 0; rib < ribs; rib++) {
-                    children.add(putting.put(bytes(100), some(putting, 1)));
+                List<ValueId> family = new ArrayList<>();
+                for (int child = 0; child < children; child++) {
+                    family.add(putting.put(bytes(100), some(putting, 1)));
                 }
-                children.add(last);
-                last = putting.put(bytes(100), children);
+                family.add(last);
+                last = putting.put(bytes(100), family);
             }
             return last;
         };
