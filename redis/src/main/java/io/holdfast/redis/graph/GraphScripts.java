@@ -162,7 +162,7 @@ final class GraphScripts {
                 put.status().equals("OK") && reply.size() > 2 && !reply.text(2).isEmpty();
         return new Named(
                 put,
-                changed ? new RootAnswer("OK", reply.text(2), change.target(), reply.text(3), reply.bytes(4)) : null);
+                changed ? new RootAnswer("OK", reply.text(2), change.target(), reply.text(3), reply.joined(4)) : null);
     }
 
     /** The change as version.lua takes it: each part behind its length. */
@@ -234,7 +234,7 @@ final class GraphScripts {
     /** Gives a lease up; answers what was freed at once. */
     Freed release(byte[] lease) {
         Reply reply = call(RELEASE, lease, by, space(), number(256), capacity);
-        return reply.size() < 3 ? new Freed("", EMPTY) : new Freed(reply.text(1), reply.bytes(2));
+        return reply.size() < 3 ? new Freed("", EMPTY) : new Freed(reply.text(1), reply.joined(2));
     }
 
     /** Values that a call has freed, packed, and why. */
@@ -266,7 +266,7 @@ final class GraphScripts {
                         by,
                         space(),
                         capacity));
-        byte[] freed = reply.size() < 5 ? EMPTY : reply.bytes(4);
+        byte[] freed = reply.size() < 5 ? EMPTY : reply.joined(4);
         return new RootAnswer(reply.text(0), reply.text(1), reply.bytes(2), reply.text(3), freed);
     }
 
@@ -311,7 +311,7 @@ final class GraphScripts {
                 reply.number(4),
                 reply.text(5),
                 reply.text(6),
-                reply.bytes(7),
+                reply.joined(7),
                 reply.number(8),
                 reply.number(9));
     }

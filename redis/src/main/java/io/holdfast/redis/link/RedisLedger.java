@@ -29,7 +29,7 @@ import redis.clients.jedis.Protocol.Command;
  *   k  kind         s  space        r  reason      e  evidence      b  by (holder)
  *   t  milliseconds of the reclaim; without it the entry's own time, which is the server's, counts
  *   i  ids as text, each as LENGTH:BYTES              one of i and p
- *   p  ids as packed bytes of width w, shown as hex   (what the scripts of the graph write)
+ *   p  ids as packed bytes of width w, shown as hex, in any number of such fields (what the scripts of the graph write)
  * </pre>
  */
 public final class RedisLedger implements Ledger {
@@ -122,7 +122,7 @@ public final class RedisLedger implements Ledger {
         Map<String, byte[]> fields = new HashMap<>();
         List<Reply> flat = entry.part(1).parts();
         for (int i = 0; i + 1 < flat.size(); i += 2) {
-            fields.put(flat.get(i).text(), flat.get(i + 1).bytes());
+            fields.merge(flat.get(i).text(), flat.get(i + 1).bytes(), RedisLedger::concat);
         }
         String entryId = entry.text(0);
         String millis =

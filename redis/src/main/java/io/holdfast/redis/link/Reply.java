@@ -1,6 +1,7 @@
 package io.holdfast.redis.link;
 
 import io.holdfast.HoldfastException;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,6 +85,15 @@ public final class Reply {
 
     public String text(int index) {
         return part(index).text();
+    }
+
+    /** What came in pieces: the byte strings of a part that is a list, one after the other. */
+    public byte[] joined(int index) {
+        ByteArrayOutputStream joined = new ByteArrayOutputStream();
+        for (Reply piece : part(index).parts()) {
+            joined.writeBytes(piece.bytes());
+        }
+        return joined.toByteArray();
     }
 
     private List<?> list() {

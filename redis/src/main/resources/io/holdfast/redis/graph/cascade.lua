@@ -30,7 +30,7 @@ end
 local function room()
   if has_clock and not ready then
     ready, before_ready, looked = elapsed(), spent, spent
-  elseif has_clock and spent >= looked + 64 then
+  elseif has_clock and spent >= looked + (timely - spent > 256 and 128 or 64) then -- the end is far: half as often
     looked = spent
     local passed = elapsed()
     local rate = (spent - before_ready) / math.max(passed - ready, 1)

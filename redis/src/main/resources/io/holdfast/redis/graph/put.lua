@@ -269,9 +269,9 @@ if widened and (ARGV[15] ~= '' or lists_from > values_from) then
   shelf = next_shelf(ARGV[15] ~= '' and ARGV[15] or ARGV[values_from])
 end
 did(lease, writer, ARGV[3])
-if not change then return {'OK', detail, '', '', '', shelf} end
+if not change then return {'OK', detail, '', '', {}, shelf} end
 redis.call('HSET', roots, change.name, change.version .. ';' .. change.operation .. ';' .. change.target)
-if change.old == '' then return {'OK', detail, change.version, change.dropped, '', shelf} end
+if change.old == '' then return {'OK', detail, change.version, change.dropped, {}, shelf} end
 --@include settle.lua
 for i, id in ipairs(ending) do
   gone[i], gone_edges[i], has_died[id] = id, id, true

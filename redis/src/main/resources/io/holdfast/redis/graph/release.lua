@@ -18,7 +18,7 @@ if it.state ~= 'a' then return {'OK'} end
 note({lease})
 it.state = 'r'
 write_lease(lease, it)
-local cause, freed_ids = 'Rreleased by ' .. it.holder, ''
+local cause, freed_ids = 'Rreleased by ' .. it.holder, {}
 local members =
   redis.call('ZRANGEBYLEX', held, '[' .. lease, '[' .. lease .. string.rep('\255', width), 'LIMIT', 0, budget)
 if #members == budget then

@@ -47,5 +47,5 @@ if lease == '' or redis.call('ZREM', held, lease .. target) == 0 then
   set_all(counts, {target, digits(n + 1) .. shape}, true)
 end
 redis.call('HSET', roots, name, next_version .. ';' .. operation .. ';' .. target)
-local freed_ids = root and finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) or ''
+local freed_ids = root and finish(release(old), 'Rroot ' .. name .. ' moved on', by, space, capacity) or {}
 return {'OK', next_version, target, dropped, freed_ids}

@@ -148,7 +148,8 @@ end
 local function doom(ids, begins, cause)
   if #ids == 0 then return end
   local set, n = {}, 0
-  for _, id in ipairs(ids) do
+  for i = 1, #ids do
+    local id = ids[i]
     if not is_doomed[id] then
       set[n + 1] = id
       set[n + 2] = '0'
@@ -163,7 +164,7 @@ local function doom(ids, begins, cause)
 end
 
 -- Writes what was decided; left: ids that are dead and not freed, and where in them generations begin, if they are
--- several. Answers all freed ids, packed.
+-- several. Answers all freed ids, in packed pieces: of long ones to make one string takes time by its length.
 local function finish(left, cause, by, space, capacity, begins)
   if #gone > 0 then
     delete_all(counts, gone)
@@ -183,11 +184,15 @@ local function finish(left, cause, by, space, capacity, begins)
   note(pending)
   doom(left, begins or {1}, cause)
   if #pending > 0 then redis.call('RPUSH', doomed, hint('v', cause, table.concat(pending))) end
-  local all = join(packed)
   if freed > 0 then
-    redis.call('XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
-      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by,
-      'p', all, 'w', about[1])
+    local record = {'XADD', ledger, 'MAXLEN', '~', capacity, '*', 'k', 'VALUE', 's', space,
+      'r', reason(cause), 'e', string.sub(cause, 2), 'b', by, 'w', about[1]}
+    local n = #record
+    for i = 1, #packed do
+      record[n + 1], record[n + 2] = 'p', packed[i]
+      n = n + 2
+    end
+    redis.call(unpack(record))
   end
-  return all
+  return packed
 end

@@ -30,13 +30,21 @@ end
 if quiet() or marked then
   local status, until_then = 'MARKED', marked_until
   if quiet() then status, until_then = 'QUIET', tonumber(about[3]) end
-  local answer = {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', '', heard,
+  local answer = {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', {}, heard,
     math.ceil(collectgarbage('count'))}
   collectgarbage('restart')
   return answer
 end
 
-for _, lease in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16')) do
+-- The lease that lapses first, as it is now, and when.
+local function first_lease()
+  local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
+  return first[1], tonumber(first[2])
+end
+
+local first, deadline = first_lease()
+local lapsed = first and deadline <= now and redis.call('ZRANGEBYSCORE', leases, '-inf', digits(now), 'LIMIT', '0', '16') or {}
+for _, lease in ipairs(lapsed) do
   local it = read_lease(lease)
   note({lease})
   redis.call('ZREM', leases, lease)
@@ -96,11 +104,12 @@ local function release_lease(lease, most)
   return release(table.concat(ids)), #members, #members == most
 end
 
--- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays.
-local function examine(ids)
+-- Takes the dead ones among some ids of the work list, which is hints: whatever was taken back meanwhile stays. States: what
+-- counts has of them.
+local function examine(ids, states)
   local dead, full = {}, false
-  local states = get_all(counts, ids)
-  for i, id in ipairs(ids) do
+  for i = 1, #ids do
+    local id = ids[i]
     -- A value that was taken back and doomed again has two hints, and is freed once.
     local count = not is_doomed[id] and states[i]
     if count == '0' then
@@ -125,13 +134,16 @@ local taken = 0 -- ids that were taken off the work list
 
 -- Takes ids off the end of the work list, whose last element is given: no more than there is likely to be room for, by what
 -- those before took, as what was looked at in vain is looked at again. Works of one value each, as a root leaves them that
--- moves on, are taken together: those of several are generations of a family, and apart they cost less.
+-- moves on, are taken together: those of several are generations of a family, and apart they cost less. Answers them and what
+-- counts has of them, which is asked before: where it cannot be read, they stay.
 local function take_ids(work, head)
   local most = width * (taken == 0 and 16 or math.min(64, math.max(8, math.floor(room() * taken / spent))))
   local list = string.sub(work, #head + 1)
   if #list > most then
+    local ids = ids_of(string.sub(list, -most))
+    local states = get_all(counts, ids)
     redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -most - 1))
-    return ids_of(string.sub(list, -most))
+    return ids, states
   end
   local whole = 1
   while #list == whole * width and #list < most do
@@ -140,9 +152,11 @@ local function take_ids(work, head)
     list = string.sub(next_work, #head + 1) .. list
     whole = whole + 1
   end
+  local ids = ids_of(list)
+  local states = get_all(counts, ids)
   redis.call('LTRIM', doomed, '0', -1 - whole)
   spent = spent + whole - 1
-  return ids_of(list)
+  return ids, states
 end
 
 -- One cause a call, so that the record of it is true.
@@ -162,18 +176,18 @@ while (not cause or room() > 0) and #pending == 0 and #left == 0 do
     if not more then redis.call('RPOP', doomed) end
     spent = spent + done + ROUND
   else
-    local ids = take_ids(work, string.sub(work, 1, cause_end))
+    local ids, states = take_ids(work, string.sub(work, 1, cause_end))
     taken = taken + #ids
     spent = spent + #ids + ROUND
-    dead = examine(ids)
+    dead = examine(ids, states)
   end
   left, begins = cascade(dead)
 end
 
-local all = cause and finish(left, cause, by, space, capacity, begins) or ''
+local all = cause and finish(left, cause, by, space, capacity, begins) or {}
 if not cause then redis.call('UNLINK', incoming) end -- what a client left that died when its script was unknown
-local first = redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')
-local answer = {'OK', freed, cut, redis.call('LLEN', doomed), first[2] and digits(math.max(0, first[2] - now)) or '-1',
+if #lapsed > 0 then first, deadline = first_lease() end
+local answer = {'OK', freed, cut, redis.call('LLEN', doomed), first and digits(math.max(0, deadline - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
   all, heard, math.ceil(collectgarbage('count'))}
 collectgarbage('restart')

@@ -11,6 +11,7 @@ import io.holdfast.Settings;
 import io.holdfast.ThingId;
 import io.holdfast.testkit.RedisServer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -287,6 +288,29 @@ class ValueGraphIT {
                 });
         assertThat(graph.ledger().find(new ThingId(ThingId.Kind.ROOT, "docs", "main")))
                 .hasValueSatisfying(record -> assertThat(record.reason()).isEqualTo(ReclaimReason.RELEASED));
+    }
+
+    /** A step frees whole families, and writes down each by itself. */
+    @Test
+    void ledgerAndListenersHaveEveryValueThatWasFreedOnce() {
+        buildTree(graph, "main", 4, 10);
+        List<String> stored = GraphFixture.entries(redis, "values").stream()
+                .map(entry -> ValueId.of(entry.getKey()).toString())
+                .toList();
+        List<String> heard = new ArrayList<>();
+        fixture.notices.add(reclaimed -> heard.addAll(reclaimed.ids()));
+        graph.root("main").drop();
+        CascadeDuty duty = fixture.cascade();
+        while (redis.llen(GraphFixture.key("doomed")) > 0) {
+            duty.step();
+        }
+        List<String> written = graph.ledger().since(Instant.EPOCH, 10_000).stream()
+                .filter(record -> record.kind() == ThingId.Kind.VALUE)
+                .flatMap(record -> record.ids().stream())
+                .toList();
+        assertThat(stored).hasSize(1_111);
+        assertThat(written).containsExactlyInAnyOrderElementsOf(stored);
+        assertThat(heard).containsExactlyInAnyOrderElementsOf(stored);
     }
 
     @Test

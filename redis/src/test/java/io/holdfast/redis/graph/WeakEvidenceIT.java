@@ -139,6 +139,21 @@ class WeakEvidenceIT {
         }
     }
 
+    /** Else nobody would know of them any more, but for verify. */
+    @Test
+    void whatIsToBeFreedIsNotForgottenWhereItsCountCannotBeRead() {
+        ValueId top = buildTree(graph, "main", 3, 3);
+        graph.root("main").drop();
+        byte[] counts = GraphFixture.key("counts", top.raw());
+        byte[] aside = GraphFixture.key("aside");
+        redis.rename(counts, aside);
+        redis.set(counts, bytes("not a hash"));
+        assertThatThrownBy(() -> graph.scripts().step()).isInstanceOf(HoldfastException.class);
+        redis.del(counts);
+        redis.rename(aside, counts);
+        assertThat(fixture.drain()).isEqualTo(13);
+    }
+
     /** A repeat that arrives when the lease it took is long over must not take it once more. */
     @Test
     void callThatTakesALeaseIsRefusedAfterTheTimeItIsMeantFor() {
