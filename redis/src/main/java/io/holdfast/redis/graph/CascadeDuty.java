@@ -28,8 +28,6 @@ final class CascadeDuty implements Duty {
     private static final Duration SHORTEST = Duration.ofSeconds(1);
     /** What is given up within this time is reclaimed together: a step costs the server 0.1 ms before its first value. */
     private static final Duration GATHERING = Duration.ofMillis(10);
-    /** The most that a call takes which collects the garbage of steps: half as long as a step. */
-    private static final Duration COLLECTING = Duration.ofNanos(500_000);
 
     private final String graph;
     private final int width;
@@ -38,7 +36,6 @@ final class CascadeDuty implements Duty {
     private final HolderId self;
     private final Time time;
     private final Pace pace;
-    private final ScriptGarbage garbage = new ScriptGarbage();
     private DutyRunner.@Nullable Assignment assignment;
 
     CascadeDuty(String graph, int width, GraphScripts scripts, Notices notices, HolderId self, Time time) {
@@ -81,14 +78,9 @@ final class CascadeDuty implements Duty {
     @Override
     public Step step() {
         long begin = time.nanoTime();
-        if (garbage.isDue()) {
-            garbage.after(scripts.collect(COLLECTING));
-            return Step.restFor(0, pace.after(Duration.ofNanos(time.nanoTime() - begin)));
-        }
         Stepped stepped;
         try {
             stepped = scripts.step(pace.listens());
-            garbage.after(stepped);
         } catch (HoldfastException e) {
             if (e.category() != Category.GONE) {
                 throw e;

@@ -12,7 +12,6 @@ import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
 import java.io.ByteArrayOutputStream;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -79,9 +78,7 @@ final class GraphScripts {
             "step.lua",
             "meta values counts edges leases lease-info held doomed ledger changed incoming",
             "by space budget capacity listen",
-            "status freed edges pending next reason cause packed heard script-kib");
-
-    static final Script COLLECT = script("collect.lua", "meta", "micros", "script-kib done");
+            "status freed edges pending next reason cause packed heard");
 
     private static final byte[] EMPTY = {};
 
@@ -287,8 +284,7 @@ final class GraphScripts {
             String reason,
             String cause,
             byte[] packed,
-            long heard,
-            long scriptKib) {
+            long heard) {
 
         /** Whether the next step has something to do now: work that is left, or more leases past their deadline. */
         boolean hasMore() {
@@ -312,20 +308,7 @@ final class GraphScripts {
                 reply.text(5),
                 reply.text(6),
                 reply.joined(7),
-                reply.number(8),
-                reply.number(9));
-    }
-
-    /**
-     * What scripts have on the server after some of their garbage was collected.
-     *
-     * @param done whether all was that was there when it began
-     */
-    record Collected(long scriptKib, boolean done) {}
-
-    Collected collect(Duration atMost) {
-        Reply reply = call(COLLECT, number(atMost.toNanos() / 1_000));
-        return new Collected(reply.number(0), reply.number(1) == 1);
+                reply.number(8));
     }
 
     /** How many bytes a step sends to the server. */

@@ -53,11 +53,6 @@ final class Pace {
             heardAt = nanoTime;
         }
         steps++;
-        return after(took);
-    }
-
-    /** How long to rest after another call than a step. */
-    Duration after(Duration took) {
         if (alone) {
             return Duration.ZERO;
         }

@@ -1,21 +1,15 @@
-#!lua flags=no-writes,allow-oom
--- Has the server free what scripts left behind: tables and strings of Lua. Left to itself it lets them gather until they are
--- as many as all that is in use, then frees them while a script makes new ones: in the middle of a step, for as long as a whole
--- step may take. So steps hold it off, and between two of them it is called for, bounded in time. (The server itself has a
--- part done every fifty scripts: so a step that fails does not hold it off for long.)
--- KEYS  meta
--- ARGV  micros
--- REPLY script-kib done
---@include clock.lua
+-- Frees what scripts leave behind: tables and strings of Lua. Left to itself the server lets them gather until they are as many
+-- as all that is in use, then frees them while a script makes new ones: in the middle of a step, for as long as a whole step may
+-- take. So a step holds that off, and does a part of it at its end, by as much as it has made itself: then what gathers is always
+-- about as much, and the next step finds room that is at hand. (Freed all at once, it goes back to the kernel with some
+-- allocators, and must be fetched from there anew.) The server itself has a part done every fifty scripts: so a step that fails
+-- does not hold it off for long.
 
-local SLICES = 4   -- between two looks at the clock: some 15 us each
-local MOST = 32    -- where there is no clock
+local SLICES = 1 / 3 -- for a KiB that was made; a slice looks at 2 KiB or so, and frees what is garbage
+collectgarbage('stop')
+local kib_before = collectgarbage('count')
 
-local micros, slices = tonumber(ARGV[1]), 0
-local is_done, is_long
-repeat
-  is_done = collectgarbage('step', SLICES - 1)
-  slices = slices + SLICES
-  if has_clock then is_long = elapsed() > micros else is_long = slices >= MOST end
-until is_done or is_long
-return {math.ceil(collectgarbage('count')), is_done and 1 or 0}
+-- To be called last: then the server goes on as it would.
+local function collect()
+  collectgarbage('step', (collectgarbage('count') - kib_before) * SLICES)
+end

@@ -3,12 +3,12 @@
 -- released, then what nobody holds is freed, newest first. Any number of clients may call it at once.
 -- KEYS  meta values counts edges leases lease-info held doomed ledger changed incoming
 -- ARGV  by space budget capacity listen
--- REPLY status freed edges pending next reason cause packed heard script-kib
+-- REPLY status freed edges pending next reason cause packed heard
 local meta, values, counts, edges, leases, info, held, doomed, ledger, changed, incoming = unpack(KEYS)
 --@include clock.lua
 --@include shard.lua
 --@include names.lua
-collectgarbage('stop') -- see collect.lua
+--@include collect.lua
 --@include shelves.lua
 --@include lease.lua
 --@include lines.lua
@@ -30,9 +30,8 @@ end
 if quiet() or marked then
   local status, until_then = 'MARKED', marked_until
   if quiet() then status, until_then = 'QUIET', tonumber(about[3]) end
-  local answer = {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', {}, heard,
-    math.ceil(collectgarbage('count'))}
-  collectgarbage('restart')
+  local answer = {status, 0, 0, redis.call('LLEN', doomed), digits(until_then - now), '', '', {}, heard}
+  collect()
   return answer
 end
 
@@ -134,9 +133,9 @@ local taken = 0 -- ids that were taken off the work list
 
 -- Takes ids off the end of the work list, whose last element is given: no more than there is likely to be room for, by what
 -- those before took, as what was looked at in vain is looked at again. Works of one value each, as a root leaves them that
--- moves on, are taken together: those of several are generations of a family, and apart they cost less. Answers them and what
+-- moves on, are taken together if they may: those of several are generations of a family, and apart they cost less. Answers them and what
 -- counts has of them, which is asked before: where it cannot be read, they stay.
-local function take_ids(work, head)
+local function take_ids(work, head, together)
   local most = width * (taken == 0 and 16 or math.min(64, math.max(8, math.floor(room() * taken / spent))))
   local list = string.sub(work, #head + 1)
   if #list > most then
@@ -146,7 +145,7 @@ local function take_ids(work, head)
     return ids, states
   end
   local whole = 1
-  while #list == whole * width and #list < most do
+  while together and #list == whole * width and #list < most do
     local next_work = redis.call('LINDEX', doomed, -1 - whole)
     if not next_work or #next_work ~= #head + width or string.sub(next_work, 1, #head) ~= head then break end
     list = string.sub(next_work, #head + 1) .. list
@@ -159,15 +158,30 @@ local function take_ids(work, head)
   return ids, states
 end
 
+-- The last element of the work list, and where its cause ends. What nobody of us has written is taken off, a few at a time.
+local function last_work()
+  for _ = 1, 64 do
+    local work = redis.call('LINDEX', doomed, '-1')
+    if not work then return nil end
+    local cause_end = 2 + (string.byte(work, 2) or 0)
+    local kind, payload = string.sub(work, 1, 1), #work - cause_end
+    if payload > 0 and reason(string.sub(work, 3)) and (kind == 'l' or kind == 'v' and payload % width == 0) then
+      return work, cause_end
+    end
+    redis.call('RPOP', doomed)
+    redis.call('HINCRBY', meta, 'miscounts', 1)
+  end
+end
+
 -- One cause a call, so that the record of it is true.
 local cause
 local left, begins = {}, {}
 while (not cause or room() > 0) and #pending == 0 and #left == 0 do
-  local work = redis.call('LINDEX', doomed, '-1')
+  local work, cause_end = last_work()
   if not work then break end
-  local cause_end = 2 + string.byte(work, 2)
   local this = string.sub(work, 3, cause_end)
   if cause and this ~= cause then break end
+  local is_first = not cause
   cause = this
   local dead
   if string.sub(work, 1, 1) == 'l' then
@@ -176,7 +190,16 @@ while (not cause or room() > 0) and #pending == 0 and #left == 0 do
     if not more then redis.call('RPOP', doomed) end
     spent = spent + done + ROUND
   else
-    local ids, states = take_ids(work, string.sub(work, 1, cause_end))
+    local head = string.sub(work, 1, cause_end)
+    local is_read, ids, states = pcall(take_ids, work, head, true)
+    if not is_read then is_read, ids, states = pcall(take_ids, work, head, false) end
+    if not is_read and is_first then -- out of the way of the others; it is told again when its turn comes again
+      redis.call('LPUSH', doomed, work)
+      redis.call('RPOP', doomed)
+      collect()
+      return ids
+    end
+    if not is_read then break end -- what was done before is finished
     taken = taken + #ids
     spent = spent + #ids + ROUND
     dead = examine(ids, states)
@@ -189,6 +212,6 @@ if not cause then redis.call('UNLINK', incoming) end -- what a client left that 
 if #lapsed > 0 then first, deadline = first_lease() end
 local answer = {'OK', freed, cut, redis.call('LLEN', doomed), first and digits(math.max(0, deadline - now)) or '-1',
   cause and reason(cause) or '', cause and string.sub(cause, 2) or '',
-  all, heard, math.ceil(collectgarbage('count'))}
-collectgarbage('restart')
+  all, heard}
+collect()
 return answer

@@ -1,15 +1,12 @@
 package io.holdfast.redis.graph;
 
 import static io.holdfast.redis.graph.ValueGraphIT.buildTree;
-import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.Settings;
-import io.holdfast.redis.graph.GraphScripts.Collected;
 import io.holdfast.testkit.RedisServer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -17,9 +14,6 @@ import redis.clients.jedis.Jedis;
 
 /** What scripts leave behind on a server of their own. */
 class ScriptGarbageIT {
-
-    private static final Duration LONG = Duration.ofSeconds(10);
-    private static final Duration SHORT = Duration.ofNanos(1_000);
 
     private RedisServer server;
     private Jedis other;
@@ -40,41 +34,9 @@ class ScriptGarbageIT {
     }
 
     @Test
-    void collectsAllIfThereIsTime() {
-        leaveMebibytes(3);
-        while (!collect(LONG).done()) {} // one may be under way that began before
-        Collected collected = collect(LONG);
-        assertThat(collected.done()).isTrue();
-        assertThat(collected.scriptKib()).isLessThan(1_000).isLessThanOrEqualTo(kib() + 10);
-    }
-
-    @Test
-    void collectsALittleAtATimeIfThereIsNone() {
-        for (int i = 0; i < 20; i++) { // much that is in use, which a collection must look at
-            other.scriptLoad(IntStream.range(i * 500, (i + 1) * 500)
-                    .mapToObj(name -> "'a name: " + name + "'")
-                    .collect(joining(", ", "return {", "}")));
-        }
-        while (!collect(LONG).done()) {}
-        int calls = 1;
-        while (!collect(SHORT).done()) {
-            calls++;
-        }
-        assertThat(calls).isGreaterThan(20);
-    }
-
-    /** Else a duty that must collect before its next step would never make room. */
-    @Test
-    void collectsWhereNothingMoreMayBePut() {
-        server.maxmemory("1");
-        assertThat(collect(LONG).scriptKib()).isPositive();
-    }
-
-    @Test
     void whatADrainLeavesIsCollectedAsItGoes() {
-        buildTree(fixture.graph, "main", 5, 10);
-        while (!collect(LONG).done()) {}
-        long inUse = kib();
+        buildTree(fixture.graph, "main", 6, 8);
+        long inUse = (Long) other.eval("collectgarbage() return math.ceil(collectgarbage('count'))");
         fixture.graph.root("main").drop();
         CascadeDuty duty = fixture.cascade();
         long most = 0;
@@ -112,9 +74,5 @@ class ScriptGarbageIT {
 
     private long kib() {
         return (Long) other.eval("return math.ceil(collectgarbage('count'))");
-    }
-
-    private Collected collect(Duration atMost) {
-        return fixture.graph.scripts().collect(atMost);
     }
 }

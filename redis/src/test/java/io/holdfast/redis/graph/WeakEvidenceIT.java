@@ -154,6 +154,64 @@ class WeakEvidenceIT {
         assertThat(fixture.drain()).isEqualTo(13);
     }
 
+    @Test
+    void whatCannotBeReadKeepsNothingElseFromBeingFreed() {
+        byte[] elsewhere = new byte[16];
+        elsewhere[Shelves.AT] = 9;
+        byte[] counts = GraphFixture.key("counts", elsewhere);
+        redis.set(counts, bytes("not a hash"));
+        byte[] hint = hint('v', "Rroot main dropped", elsewhere);
+        for (int time = 0; time < 3; time++) {
+            buildTree(graph, "main", 3, 3);
+            graph.root("main").drop();
+            redis.rpush(GraphFixture.key("doomed"), hint);
+        }
+        for (int step = 0; step < 10; step++) {
+            try {
+                graph.scripts().step();
+            } catch (HoldfastException e) {
+                assertThat(e.category()).isEqualTo(Category.CORRUPT);
+                assertThat(e).hasMessageContaining("WRONGTYPE");
+            }
+        }
+        assertThat(GraphFixture.values(redis)).isEmpty();
+        assertThat(GraphFixture.count(redis, "edges")).isZero();
+        assertThat(redis.lrange(GraphFixture.key("doomed"), 0, -1)).containsExactly(hint, hint, hint);
+        assertThatThrownBy(() -> graph.scripts().step()).isInstanceOf(HoldfastException.class);
+        redis.del(counts);
+        assertThat(fixture.drain()).isZero();
+        assertThat(redis.llen(GraphFixture.key("doomed"))).isZero();
+    }
+
+    @Test
+    void whatNobodyWroteIsTakenOffTheWorkListAndCounted() {
+        buildTree(graph, "main", 3, 3);
+        graph.root("main").drop();
+        byte[][] strange = {
+            {},
+            {'v'},
+            {'v', 3, 'R'},
+            hint('v', "Rnothing", new byte[0]),
+            hint('v', "Ran id and a half", new byte[24]),
+            hint('v', "an unknown reason", new byte[16]),
+            hint('v', "", new byte[16]),
+            hint('x', "Ra kind of its own", new byte[16])
+        };
+        redis.rpush(GraphFixture.key("doomed"), strange);
+        assertThat(fixture.drain()).isEqualTo(13);
+        assertThat(redis.llen(GraphFixture.key("doomed"))).isZero();
+        assertThat(graph.inspect().statistics().miscounts()).isEqualTo(strange.length);
+    }
+
+    private static byte[] hint(char kind, String cause, byte[] payload) {
+        return ByteBuffer.allocate(2 + cause.length() + payload.length)
+                .put((byte) kind)
+                .put((byte) cause.length())
+                .put(bytes(cause))
+                .put(payload)
+                .array();
+    }
+
     /** A repeat that arrives when the lease it took is long over must not take it once more. */
     @Test
     void callThatTakesALeaseIsRefusedAfterTheTimeItIsMeantFor() {
