@@ -198,6 +198,7 @@ public final class GraphSuite implements Suite {
             all.put("diamonds", () -> shapes.diamonds(run.size(50, 3), 200));
             all.put("chain of wide families", () -> shapes.families(run.size(200, 5), 255));
             all.put("64 MB value", () -> shapes.oneValue(64 << 20));
+            all.put("values of 250 KiB as children", () -> shapes.largeChildren(run.size(1_000, 20), 250 << 10));
             all.put("values in chunks as children", () -> shapes.largeChildren(run.size(1_000, 20), 300 << 10));
             int many = run.size(1_111_111, 11_111);
             run.note("longest call: a plain hash of " + many + " values");

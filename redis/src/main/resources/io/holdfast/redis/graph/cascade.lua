@@ -1,17 +1,19 @@
 -- Frees what nobody holds any longer and all that only it held, generation after generation, as far as the call's budget and
 -- its time allow.
--- Needs: what settle.lua needs and gives, leave.lua and clock.lua.
+-- Needs: what settle.lua needs and gives, leave.lua, clock.lua and collect.lua.
 --
 -- A unit of budget is an edge that is cut, or about as much work as one: some 2 us of the server's time. What costs
 -- more is charged more, so that a step takes no longer in a chain than in a tree. On a machine that is slow just now a unit
 -- takes longer than it should: so the clock says what units take here, and the step ends when there is no time for more.
 
 local ROUND = 5      -- units: the calls that a level of a cascade makes, however few its values
-local LONG = 880     -- microseconds that a step may take, whatever its budget, but for what it collects (collect.lua)
+local LONG = 1000    -- microseconds that a step may take, whatever its budget
 local ENDING = 2     -- units: what it takes to delete an entry of counts and its value, or one of edges, at the end of the step
 local AT_ONCE = 128  -- units: what is done at most between two looks at the clock
 local budget = 0     -- units that this call may spend
 local spent = 0      -- units that it has spent
+local HEAVY = 5461   -- bytes that take a unit to give back: 256 KiB take as long as to cut 48 edges
+local heavy = 0      -- units: what it takes to give back the bytes of values that go at the end of the step
 local waiting = 0    -- dead ids that are not done yet: a unit each to write them down, if the call ends now
 local ready, before_ready -- when it first asked for room, in microseconds since it began, and units spent until then
 local looked = 0     -- units spent when it last looked at the clock
@@ -25,18 +27,29 @@ local function units_to_leave(entry)
   return children, children + math.ceil((#(lines[after] or '') + #(lines[before] or '') / 4) / width)
 end
 
+-- The microseconds that the call has taken, and will take to collect what it left behind so far.
+local function taken_time()
+  return elapsed() + slices_due() * SLICE_TAKES
+end
+
 -- What the call may still spend: of its budget, and of its time by what its units took so far. What is to be written at its
 -- end takes time as well.
 local function room()
   if has_clock and not ready then
-    ready, before_ready, looked = elapsed(), spent, spent
+    ready, before_ready, looked = taken_time(), spent, spent
   elseif has_clock and spent >= looked + (timely - spent > 256 and 128 or 64) then -- the end is far: half as often
     looked = spent
-    local passed = elapsed()
+    local passed = taken_time()
     local rate = (spent - before_ready) / math.max(passed - ready, 1)
     timely = spent + (LONG - passed) * rate - (#gone + #gone_edges) * ENDING
   end
-  return math.min(budget, timely) - spent - waiting
+  return math.min(budget, timely) - spent - waiting - heavy
+end
+
+-- How many units it takes to give back the bytes of a value. What is asked of one holds for those that are taken with it, and for
+-- parents of the same generation: they are mostly alike, and to ask each of them takes as long as to free it.
+local function weight_of(id)
+  return math.floor(redis.call('HSTRLEN', key_of(values, id), id) / HEAVY)
 end
 
 -- Frees dead ids, the last ones first, and what only they held: a generation of children before what is left of their
@@ -46,6 +59,7 @@ end
 local function cascade(dead)
   local begins, before, taken, full = {1}, spent, 0, false
   local took, died = {}, {} -- by generation: values, and children of theirs that nobody held then
+  local weights = {}        -- by generation: of parents
   local function likely(generation)
     if not took[generation] then return 36 end
     local each, units = (spent - before) / taken, 0
@@ -63,6 +77,9 @@ local function cascade(dead)
     local given_up, lists, taken_before = {}, 0, taken
     local goners, parents = #gone, #gone_edges
     local round = ROUND
+    local is_parent = entries[last - first + 1]
+    local weight = is_parent and weights[generation] or weight_of(dead[last])
+    if is_parent then weights[generation] = weight end
     for i = last, first, -1 do
       local id = dead[i]
       local entry = lines[id] or entries[i - first + 1]
@@ -70,8 +87,10 @@ local function cascade(dead)
       local children = entry and #entry / width or 0
       local units = children
       if in_line then children, units = units_to_leave(entry) end
-      full = cut > 0 and round + units > left
+      full = goners > 0 and round + units + weight > left
       if full or taken > taken_before and round + units > AT_ONCE then break end
+      left = left - weight
+      heavy = heavy + weight
       dead[i] = nil
       goners = goners + 1
       gone[goners] = id

@@ -5,11 +5,17 @@
 -- allocators, and must be fetched from there anew.) The server itself has a part done every fifty scripts: so a step that fails
 -- does not hold it off for long.
 
-local SLICES = 1 / 3 -- for a KiB that was made; a slice looks at 2 KiB or so, and frees what is garbage
+local SLICES = 1 / 3   -- for a KiB that was made; a slice looks at 2 KiB or so, and frees what is garbage
+local SLICE_TAKES = 5  -- microseconds, about
 collectgarbage('stop')
 local kib_before = collectgarbage('count')
 
+-- The slices that are due for what was made so far.
+local function slices_due()
+  return (collectgarbage('count') - kib_before) * SLICES
+end
+
 -- To be called last: then the server goes on as it would.
 local function collect()
-  collectgarbage('step', (collectgarbage('count') - kib_before) * SLICES)
+  collectgarbage('step', slices_due())
 end

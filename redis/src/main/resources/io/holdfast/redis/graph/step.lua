@@ -133,8 +133,8 @@ local taken = 0 -- ids that were taken off the work list
 
 -- Takes ids off the end of the work list, whose last element is given: no more than there is likely to be room for, by what
 -- those before took, as what was looked at in vain is looked at again. Works of one value each, as a root leaves them that
--- moves on, are taken together if they may: those of several are generations of a family, and apart they cost less. Answers them and what
--- counts has of them, which is asked before: where it cannot be read, they stay.
+-- moves on, are taken together if they may: those of several are generations of a family, and apart they cost less. Answers
+-- them and what counts has of them, which is asked before: where it cannot be read, they stay.
 local function take_ids(work, head, together)
   local most = width * (taken == 0 and 16 or math.min(64, math.max(8, math.floor(room() * taken / spent))))
   local list = string.sub(work, #head + 1)

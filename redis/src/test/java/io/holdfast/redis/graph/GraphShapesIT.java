@@ -58,6 +58,30 @@ class GraphShapesIT {
         redis.close();
     }
 
+    /** To give their bytes back takes the server far longer than to cut the edges to them. */
+    @Test
+    void valuesOfManyBytesAreFreedAFewAtATime() {
+        byte[] large = new byte[200 << 10]; // not so large that it is kept in chunks
+        for (int inner = 0; inner < 2; inner++) {
+            try (GraphWriter writer = graph.writer()) {
+                List<ValueId> children = new ArrayList<>();
+                for (int i = 0; i < 100; i++) {
+                    children.add(inner == 1 ? writer.put(large, writer.put(bytes("leaf"))) : writer.put(large));
+                }
+                graph.root("main").set(writer.put(bytes("top"), children));
+            }
+            graph.root("main").drop();
+            long freed = 0;
+            for (GraphScripts.Stepped stepped = graph.scripts().step();
+                    stepped.freed() > 0;
+                    stepped = graph.scripts().step()) {
+                assertThat(stepped.freed()).isLessThan(60);
+                freed += stepped.freed();
+            }
+            assertThat(freed).isEqualTo(inner == 1 ? 201 : 101);
+        }
+    }
+
     @Test
     void longChain() {
         int length = FULL ? 1_000_000 : 20_000;
