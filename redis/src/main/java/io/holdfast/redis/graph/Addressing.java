@@ -36,15 +36,17 @@ public enum Addressing {
     /**
      * 48 bits of milliseconds, 8 for the shelf, then 72 random bits. The clock decides about nothing but the order of ids; that
      * two are equal is as likely as guessing 72 bits within a millisecond.
+     *
+     * @param isLeaf whether the value is small and has no children
      */
-    static ValueId timeOrdered(Time time, int shelf) {
+    static ValueId timeOrdered(Time time, int shelf, boolean isLeaf) {
         byte[] id = new byte[ValueId.TIME_ORDERED];
         RANDOM.nextBytes(id);
         long millis = time.millis();
         for (int i = 0; i < 6; i++) {
             id[i] = (byte) (millis >>> (8 * (5 - i)));
         }
-        id[Shelves.AT] = (byte) shelf;
+        id[Shelves.AT] = (byte) (isLeaf ? shelf + Shelves.LEAF : shelf);
         return ValueId.of(id);
     }
 

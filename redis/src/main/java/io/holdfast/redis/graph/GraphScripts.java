@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  *   values      id -> bytes                           large values: id + chunk number -> bytes
  *   counts      id -> holds and state                 no entry: small, childless, held once
  *   edges       id -> packed child ids, neighbours in its line (lines.lua)   large values: id + chunk number -> packed child ids
- *               these three: a hash for every shelf (shelves.lua), so the keys of values are values:0 to values:63
+ *               these three: a hash for every shelf (shelves.lua), so the keys of values are values:0 to values:63,
+ *               and of counts one more for the leaves of a shelf: counts:64 to counts:127
  *   incoming    what the values of a shelf are called between the two runs of put.lua; at no other time
  *   roots       name -> version;operation;id
  *   leases      lease -> deadline                     sorted set
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class GraphScripts {
 
-    static final String LAYOUT = "2";
+    static final String LAYOUT = "3";
 
     static final Script OPEN = script(
             "open.lua",

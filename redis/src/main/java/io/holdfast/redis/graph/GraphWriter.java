@@ -71,14 +71,14 @@ public final class GraphWriter implements AutoCloseable {
             return before == null ? children : EdgeEntry.ownChildren(children, before.children());
         }
 
-        /** Small values without children need no entry in counts: a script may fetch them to see whether they are there. */
-        boolean isSmall() {
-            return bytes.length <= SMALL_BYTES && children.isEmpty();
+        /** Leaves need no entry in counts: a script may fetch them to see whether they are there. */
+        boolean isLeaf() {
+            return GraphWriter.isLeaf(bytes, children);
         }
 
         /** In values, in edges, in counts; and that of the one before. */
         int entries() {
-            return 1 + (children.isEmpty() ? 0 : 1) + (isSmall() ? 0 : 1) + (before == null ? 0 : 1);
+            return 1 + (children.isEmpty() ? 0 : 1) + (isLeaf() ? 0 : 1) + (before == null ? 0 : 1);
         }
     }
 
@@ -206,6 +206,11 @@ public final class GraphWriter implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Whether a value is small and without children: then counts has nothing of it while it is held once. */
+    static boolean isLeaf(byte[] value, List<ValueId> children) {
+        return value.length <= SMALL_BYTES && children.isEmpty();
     }
 
     /** The values of a batch are on one shelf: which, is settled with the first. */

@@ -19,8 +19,8 @@ final class InspectionScripts {
             "",
             "status values large edges roots leases doomed records miscounts memory");
     static final Script SIZES = script("sizes.lua", "meta values counts incoming", "id…", "status sizes");
-    static final Script SCAN =
-            script("scan.lua", "meta values incoming", "shelf cursor count", "status cursor bytes packed chunks");
+    static final Script SCAN = script(
+            "scan.lua", "meta values counts incoming", "shelf cursor count", "status cursor bytes packed chunks");
     static final Script VERIFY = script(
             "verify.lua",
             "meta changed values incoming",

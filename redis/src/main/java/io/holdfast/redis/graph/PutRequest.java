@@ -72,7 +72,7 @@ record PutRequest(
                 tops.add(id);
                 holds++;
             }
-            if (holds != 1 || !value.isSmall()) {
+            if (holds != 1 || !value.isLeaf()) {
                 shared.put(id, holds);
             }
             if (!fresh.isEmpty() && !Shelves.areTogether(id, fresh.getFirst())) {

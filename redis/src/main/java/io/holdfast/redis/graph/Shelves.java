@@ -14,14 +14,19 @@ import redis.clients.jedis.Protocol.Command;
 
 /**
  * The shelves of a graph: its values, counts and edges are each kept in several hashes, so that none of them grows large and
- * what was put together stays together (shelves.lua says why). A byte of its id says on which shelf a value is; ids that are
- * made from content have no such byte, and are all on one.
+ * what was put together stays together (shelves.lua says why). A byte of its id says on which shelf a value is, and whether it
+ * is a leaf: small and without children. Leaves have their counts apart from the others of their shelf. Ids that are made from
+ * content have no such byte, and are all on one.
  */
 final class Shelves {
 
     static final int COUNT = 64;
+    /** Added to the shelf in the id of a leaf. */
+    static final int LEAF = 64;
     /** The byte of an id that says it: the one behind the time. */
     static final int AT = 6;
+
+    private static final String COUNTS = "counts";
 
     private final GraphScripts scripts;
     private final int width;
@@ -42,17 +47,26 @@ final class Shelves {
         current = shelf;
     }
 
-    /** What scan.lua calls the shelves, in order. */
-    private List<String> all() {
+    /** The places where a part may have something, as they stand behind its name. */
+    private List<String> all(String part) {
         return width == ValueId.TIME_ORDERED
-                ? IntStream.range(0, COUNT).mapToObj(String::valueOf).toList()
+                ? IntStream.range(0, placesIn(part)).mapToObj(String::valueOf).toList()
                 : List.of("");
     }
 
-    /** Those where a part has something now. */
+    private static int placesIn(String part) {
+        return part.equals(COUNTS) ? COUNT + LEAF : COUNT;
+    }
+
+    /** Where a part has a field with this byte. */
+    private static int place(String part, byte at) {
+        return (at & 0xff) % placesIn(part);
+    }
+
+    /** The places where a part has something now. */
     List<String> inUse(String part) {
-        List<String> all = all();
-        List<byte[]> keys = all.stream().map(shelf -> key(part, shelf)).toList();
+        List<String> all = all(part);
+        List<byte[]> keys = all.stream().map(place -> key(part, place)).toList();
         List<Reply> sizes =
                 scripts.link().commands(Command.HLEN, keys, Collections.nCopies(keys.size(), new byte[0][]));
         return IntStream.range(0, all.size())
@@ -63,21 +77,21 @@ final class Shelves {
 
     /** Whether two values are on one shelf, as those of a batch are. */
     static boolean areTogether(ValueId one, ValueId other) {
-        return one.width() != ValueId.TIME_ORDERED || one.raw()[AT] == other.raw()[AT];
+        return one.width() != ValueId.TIME_ORDERED || one.raw()[AT] % COUNT == other.raw()[AT] % COUNT;
     }
 
-    /** Whether a field that begins there belongs on the shelf; one that is too short to say belongs anywhere. */
-    boolean isOn(String shelf, byte[] fields, int at) {
-        return shelf.isEmpty() || fields.length <= at + AT || Integer.parseInt(shelf) == fields[at + AT];
+    /** Whether a field that begins there belongs to a place of a part; one that is too short to say belongs anywhere. */
+    boolean isAt(String part, String place, byte[] fields, int at) {
+        return place.isEmpty() || fields.length <= at + AT || Integer.parseInt(place) == place(part, fields[at + AT]);
     }
 
     /** The key of the hash that has a field of a part: an id, or a chunk of a value. */
     byte[] key(String part, byte[] field) {
-        return key(part, width == ValueId.TIME_ORDERED ? String.valueOf(field[AT] & 0xff) : "");
+        return key(part, width == ValueId.TIME_ORDERED ? String.valueOf(place(part, field[AT])) : "");
     }
 
-    byte[] key(String part, String shelf) {
-        return scripts.key(shelf.isEmpty() ? part : part + ':' + shelf);
+    byte[] key(String part, String place) {
+        return scripts.key(place.isEmpty() ? part : part + ':' + place);
     }
 
     byte @Nullable [] get(String part, byte[] field) {
@@ -88,8 +102,8 @@ final class Shelves {
     List<byte @Nullable []> getAll(String part, List<byte[]> fields) {
         Map<Integer, List<Integer>> places = new LinkedHashMap<>();
         for (int i = 0; i < fields.size(); i++) {
-            int shelf = width == ValueId.TIME_ORDERED ? fields.get(i)[AT] : 0;
-            places.computeIfAbsent(shelf, it -> new ArrayList<>()).add(i);
+            int place = width == ValueId.TIME_ORDERED ? place(part, fields.get(i)[AT]) : 0;
+            places.computeIfAbsent(place, it -> new ArrayList<>()).add(i);
         }
         List<byte[]> keys = new ArrayList<>();
         List<byte[][]> asked = new ArrayList<>();

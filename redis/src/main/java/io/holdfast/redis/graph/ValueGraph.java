@@ -435,7 +435,7 @@ public final class ValueGraph implements AutoCloseable {
     ValueId newId(byte[] value, List<ValueId> children, int shelf) {
         return addressing == Addressing.CONTENT
                 ? Addressing.ofContent(value, children)
-                : Addressing.timeOrdered(client.time(), shelf);
+                : Addressing.timeOrdered(client.time(), shelf, GraphWriter.isLeaf(value, children));
     }
 
     void checkSize(int bytes) {

@@ -114,14 +114,14 @@ final class Verifier {
         do {
             Fields page = scripts.scan(shelf, cursor, count);
             for (int at = 0; at < page.packed().length; at += census.width) {
-                if (shelves.isOn(shelf, page.packed(), at)) {
+                if (shelves.isAt("values", shelf, page.packed(), at)) {
                     census.value(page.packed(), at);
                 } else {
                     census.misplaced("values", shelf);
                 }
             }
             for (byte[] field : page.chunks()) {
-                if (field != null && shelves.isOn(shelf, field, 0)) {
+                if (field != null && shelves.isAt("values", shelf, field, 0)) {
                     census.valueChunk(field);
                 } else {
                     census.misplaced("values", shelf);
@@ -138,7 +138,7 @@ final class Verifier {
         long done = 0;
         for (String shelf : shelves.inUse(part)) {
             BiConsumer<byte[], byte[]> inPlace = (field, value) -> {
-                if (shelves.isOn(shelf, field, 0)) {
+                if (shelves.isAt(part, shelf, field, 0)) {
                     entry.accept(field, value);
                 } else {
                     census.misplaced(part, shelf);

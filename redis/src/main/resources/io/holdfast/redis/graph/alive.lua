@@ -3,15 +3,18 @@
 
 -- Asks for ids without an entry in counts: such a value is held once, if it is in values. They are small
 -- (GraphWriter.SMALL_BYTES), so that fetching them is cheaper than a call for each. Answers the first that is not there;
--- shelf: where to look for all of them, if that is known.
-local function first_absent(ids, shelf)
-  for i, bytes in ipairs(shelf and redis.call('HMGET', on(values, shelf), unpack(ids)) or get_all(values, ids)) do
+-- place: where counts would have all of them, if that is one.
+local function first_absent(ids, place)
+  for i, bytes in ipairs(place and redis.call('HMGET', values_on(place), unpack(ids)) or get_all(values, ids)) do
     if not bytes then return ids[i] end
   end
 end
 
--- What raise does, of ids whose entries in counts are given.
-local function raise_from(states, ids, more, shelf)
+-- More holds on each id: as many as more says for the first ones, one for the others. Answers what to write to counts,
+-- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
+-- state is read and raised once for all that are in it. Answers also the place where counts has all of them, if that is one.
+local function raise(ids, more)
+  local states, place = get_all(counts, ids)
   local set, plain, raised = {}, {}, {}
   local several, at = #more, 1
   for i = 1, #ids do
@@ -31,23 +34,9 @@ local function raise_from(states, ids, more, shelf)
     set[at + 1] = next_state
     at = at + 2
   end
-  local absent = #plain > 0 and first_absent(plain, shelf)
+  local absent = #plain > 0 and first_absent(plain, place)
   if absent then return nil, '', absent end
-  return set
-end
-
--- More holds on each id: as many as more says for the first ones, one for the others. Answers what to write to counts,
--- as pairs; where an id is not alive: nil, the letter of its state, the id. Most ids get one more and have few, so a
--- state is read and raised once for all that are in it. Answers also the shelf, if all are on one: where counts or values has every
--- one of them.
-local function raise(ids, more)
-  local shelf = likely_shelf(ids, 1, #ids)
-  if shelf then
-    local set, letter, id = raise_from(redis.call('HMGET', on(counts, shelf), unpack(ids)), ids, more, shelf)
-    if set then return set, shelf end
-    if are_on(shelf, ids, 1, #ids) then return nil, letter, id end
-  end
-  return raise_from(get_all(counts, ids), ids, more)
+  return set, place
 end
 
 -- For each id the number of its holds and its shape, or nil and the letter of its state, as holds has them; nil and nil

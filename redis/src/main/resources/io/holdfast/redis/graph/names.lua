@@ -18,8 +18,9 @@ if mark then
     repeat
       local page = redis.call('HSCAN', key, cursor, 'COUNT', '512')
       cursor = page[1]
-      for i = 1, #page[2], 2 do -- the byte is that of shelves.lua
-        if string.byte(page[2][i], 7) ~= shelf then redis.call('HDEL', key, page[2][i]) end
+      for i = 1, #page[2], 2 do -- the byte and the number are those of shelves.lua
+        local at = string.byte(page[2][i], 7)
+        if not at or at % 64 ~= shelf then redis.call('HDEL', key, page[2][i]) end
       end
     until cursor == '0'
   end

@@ -9,8 +9,8 @@ end
 
 -- Answers the shelf as text; empty: the one where this value is.
 local function next_shelf(id)
-  local shelf = byte(id, SHELF_AT)
-  if not shelf then return '' end
+  local shelf = place_of(values, id)
+  if shelf == ALL then return '' end
   local current = tonumber(redis.call('HGET', meta, 'shelf') or 0)
   if current == shelf and fill_of(shelf) >= SHELF_FULL then
     local fewest

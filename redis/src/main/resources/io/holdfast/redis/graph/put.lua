@@ -80,7 +80,7 @@ local function members(ids)
 end
 
 -- First everything is checked. Children outside the batch must be held by somebody.
-local set, set_on = {}, nil -- new entries in counts of values that are there, and their shelf, if it is known
+local set, set_at = {}, nil -- new entries in counts of values that are there, and where all of them are, if that is one place
 local outside = ids_of(ARGV[7])
 local adopted, times = outside, numbers_of(ARGV[8])
 local befores, heirs, earlier = ids_of(ARGV[17]), {}, {}
@@ -107,9 +107,9 @@ if ARGV[16] ~= '' then
   end
 end
 if #adopted > 0 then
-  local raised, shelf_or_letter, id = raise(adopted, times)
-  if not raised then return {shelf_or_letter == 'b' and 'BUILDING' or 'GONE', id} end
-  set, set_on = raised, shelf_or_letter
+  local raised, place_or_letter, id = raise(adopted, times)
+  if not raised then return {place_or_letter == 'b' and 'BUILDING' or 'GONE', id} end
+  set, set_at = raised, place_or_letter
 end
 local handed = members(ids_of(ARGV[9]))
 if #handed > 0 then
@@ -230,12 +230,9 @@ if #ARGV >= lists_from then
   if widened then widen(key) end
   redis.call('HINCRBY', meta, 'edges', ARGV[4])
 end
-if n > 0 then
-  local key = key_of(counts, new_counts[1])
-  redis.call('HSET', key, unpack(new_counts))
-  if widened then widen(key) end
-end
-if #set > 0 then set_all(counts, set, widened, set_on) end
+-- A leaf has an entry only if it is held more than once.
+if n > 0 then set_all(counts, new_counts, widened, #entries == 0 and place_of(counts, new_counts[1]) or nil) end
+if #set > 0 then set_all(counts, set, widened, set_at) end
 if #handed > 0 then redis.call('ZREM', held, unpack(handed)) end
 local tops = members(ids_of(ARGV[10]))
 for _, member in ipairs(members(back_tops)) do tops[#tops + 1] = member end

@@ -41,17 +41,21 @@ local function free(ids)
   packed[#packed + 1] = table.concat(ids)
 end
 
--- Frees ids if all of them are on one shelf, where counts has nothing of them: then all are deleted from there. Answers whether
--- they were; if not, some may be. Also what counts has of them on that shelf, and which that is, if it asked.
+-- Frees ids if counts would have all of them at one place, and has nothing of them there: then all are deleted. Answers whether
+-- they were; if not, some may be. Also that place, and what counts has of them there, if it asked. Of leaves it mostly has nothing
+-- at all. What is at another place may have values on the same shelf: so every id is asked before any goes.
 local function free_at_once(ids, list)
   local n = #ids
-  local shelf = likely_shelf(ids, 1, n)
-  if not shelf then return false end
-  local states = redis.call('HMGET', on(counts, shelf), unpack(ids))
-  for i = 1, n do
-    if states[i] then return false, shelf, states end
+  local place, states = likely_place(counts, ids, 1, n), nil
+  if not place then return false end
+  if redis.call('HLEN', on(counts, place)) > 0 then
+    states = redis.call('HMGET', on(counts, place), unpack(ids))
+    for i = 1, n do
+      if states[i] then return false, place, states end
+    end
   end
-  if redis.call('HDEL', on(values, shelf), unpack(ids)) < n then return false, shelf, states end
+  if not are_at(counts, place, ids, 1, n) then return false end
+  if redis.call('HDEL', values_on(place), unpack(ids)) < n then return false, place, states end
   note(ids)
   freed = freed + n
   packed[#packed + 1] = list
@@ -116,10 +120,10 @@ local function release(list)
   if list == '' then return {} end
   local ids = ids_of(list)
   local none = (marked or quiet()) and '1' -- what no entry says
-  local done, shelf, states = false, nil, nil
-  if not none then done, shelf, states = free_at_once(ids, list) end
+  local done, place, states = false, nil, nil
+  if not none then done, place, states = free_at_once(ids, list) end
   if done then return {} end
-  states = get_all(counts, ids, 1, #ids, shelf, states)
+  states = get_all(counts, ids, 1, #ids, place, states)
   if die_together(ids, states) then return ids end
   local childless, alone, others, entries, counted, times = {}, 0, {}, {}, 0, {}
   for i = 1, #ids do

@@ -79,7 +79,9 @@ final class GraphFixture implements AutoCloseable {
 
     /** The key of the hash that has a field of values, counts or edges: on the shelf that the field says. */
     static byte[] key(String part, byte[] field) {
-        return field.length < ValueId.CONTENT ? key(part + ":" + (field[Shelves.AT] & 0xff)) : key(part);
+        int at = field[Shelves.AT] & 0xff;
+        int place = part.equals("counts") ? at : at % Shelves.COUNT;
+        return field.length < ValueId.CONTENT ? key(part + ":" + place) : key(part);
     }
 
     /** The keys that values, counts or edges may have. */

@@ -76,9 +76,10 @@ final class HoldfastSubject implements Subject {
             this.graph = graph;
         }
 
-        /** As if the shelves were full: what is put together, and after one another, is on several. */
+        /** As if the shelves were full now and then: what is put together, and after one another, is on one or on several. */
         private GraphWriter elsewhere(Lease lease) {
-            graph.shelves().moveTo(puts++ % 5);
+            int puts = this.puts++;
+            graph.shelves().moveTo(puts % 64 < 32 ? puts % 5 : puts / 32 % Shelves.COUNT);
             return writerOf(lease);
         }
 

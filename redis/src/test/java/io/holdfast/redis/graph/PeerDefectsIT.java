@@ -199,7 +199,7 @@ class PeerDefectsIT {
         // A child must be alive when its parent is put, and the parent's id is not known before: a value that names
         // itself, or one that is put later, is refused.
         try (GraphWriter writer = graph.writer()) {
-            ValueId unknown = Addressing.timeOrdered(io.holdfast.Time.system(), 0);
+            ValueId unknown = Addressing.timeOrdered(io.holdfast.Time.system(), 0, false);
             writer.put(bytes("names what does not exist yet"), unknown);
             assertThatThrownBy(writer::flush)
                     .isInstanceOfSatisfying(

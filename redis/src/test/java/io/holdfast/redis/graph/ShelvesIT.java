@@ -164,7 +164,7 @@ class ShelvesIT {
     }
 
     private static int shelf(ValueId id) {
-        return id.raw()[Shelves.AT];
+        return id.raw()[Shelves.AT] % Shelves.COUNT;
     }
 
     private void fill(int shelf, int entries) {
@@ -178,7 +178,7 @@ class ShelvesIT {
 
     private Set<Integer> shelvesInUse() {
         Set<Integer> shelves = new HashSet<>();
-        GraphFixture.entries(redis, "values").forEach(entry -> shelves.add((int) entry.getKey()[Shelves.AT]));
+        GraphFixture.entries(redis, "values").forEach(entry -> shelves.add(entry.getKey()[Shelves.AT] % Shelves.COUNT));
         return shelves;
     }
 }

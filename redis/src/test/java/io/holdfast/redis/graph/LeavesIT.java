@@ -1,0 +1,210 @@
+package io.holdfast.redis.graph;
+
+import static io.holdfast.redis.graph.ValueGraphIT.buildTree;
+import static io.holdfast.redis.graph.ValueGraphIT.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.Settings;
+import io.holdfast.testkit.SharedRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.Jedis;
+
+/** Leaves have their counts apart: where there are none, they go without being asked for, and nothing else goes with them. */
+class LeavesIT {
+
+    @RegisterExtension
+    static final SharedRedis server = SharedRedis.plain();
+
+    private Jedis redis;
+    private GraphFixture fixture;
+    private ValueGraph graph;
+
+    @BeforeEach
+    void open() {
+        redis = server.client();
+        fixture = new GraphFixture(server.uri().toString(), Settings.none());
+        graph = fixture.graph;
+    }
+
+    @AfterEach
+    void close() {
+        fixture.close();
+        redis.close();
+    }
+
+    @Test
+    void leavesThatAreHeldOnceAreFreedWithoutBeingAskedFor() {
+        buildTree(graph, "main", 3, 10);
+        assertThat(countsOfLeaves()).isZero();
+        graph.root("main").drop();
+        long before = calls("hmget");
+        assertThat(fixture.drain()).isEqualTo(111);
+        assertNothingIsLeft();
+        assertThat(calls("hmget") - before).as("of 10 parents and the top").isLessThan(20);
+    }
+
+    @Test
+    void leafThatAnotherParentHoldsOutlivesItsFamily() {
+        List<ValueId> leaves = family("first");
+        try (GraphWriter writer = graph.writer()) {
+            graph.root("second").set(writer.put(bytes("second"), leaves.get(3)));
+        }
+        assertThat(countsOfLeaves()).isEqualTo(1);
+        graph.root("first").drop();
+        fixture.drain();
+        assertThat(graph.findAll(leaves).keySet()).containsExactly(leaves.get(3));
+        assertSound();
+        graph.root("second").drop();
+        fixture.drain();
+        assertNothingIsLeft();
+    }
+
+    /** Of a lease, of a root, and of both: each is another hold. */
+    @Test
+    void leafThatIsHeldByNameOrLeaseOutlivesItsFamily() {
+        List<ValueId> leaves = family("first");
+        Hold hold = graph.hold(leaves.get(0), Duration.ofMinutes(1));
+        graph.root("leaf").set(leaves.get(9));
+        graph.root("first").drop();
+        fixture.drain();
+        assertThat(graph.findAll(leaves).keySet()).containsExactlyInAnyOrder(leaves.get(0), leaves.get(9));
+        assertSound();
+        hold.close();
+        graph.root("leaf").drop();
+        fixture.drain();
+        assertThat(graph.findAll(leaves)).isEmpty();
+    }
+
+    /** Its values are on the same shelf, and its count is elsewhere. */
+    @Test
+    void valueWithChildrenAmongLeavesKeepsItsHolds() {
+        ValueId first;
+        ValueId between;
+        ValueId last;
+        try (GraphWriter writer = graph.writer()) {
+            first = writer.put(bytes("first"));
+            between = writer.put(bytes("between"), writer.put(bytes("below")));
+            last = writer.put(bytes("last"));
+            graph.root("family").set(writer.put(bytes("family"), first, between, last));
+            graph.root("other").set(writer.put(bytes("other"), between));
+        }
+        assertThat(countsOfLeaves()).isZero();
+        graph.root("family").drop();
+        fixture.drain();
+        assertThat(graph.findAll(List.of(first, between, last)).keySet()).containsExactly(between);
+        assertThat(graph.children(between)).hasSize(1);
+        assertSound();
+        graph.root("other").drop();
+        fixture.drain();
+        assertNothingIsLeft();
+    }
+
+    /** Counts that were lost are no evidence against a leaf that stands between those that lost them. */
+    @Test
+    void leafAmongValuesThatLostTheirCountsKeepsItsHolds() {
+        ValueId first;
+        ValueId leaf;
+        ValueId last;
+        try (GraphWriter writer = graph.writer()) {
+            first = writer.put(bytes("first"), writer.put(bytes("below the first")));
+            leaf = writer.put(bytes("leaf"));
+            last = writer.put(bytes("last"), writer.put(bytes("below the last")));
+            graph.root("family").set(writer.put(bytes("family"), first, leaf, last));
+            graph.root("other").set(writer.put(bytes("other"), leaf));
+        }
+        for (ValueId lost : List.of(first, last)) {
+            assertThat(redis.hdel(GraphFixture.key("counts", lost.raw()), lost.raw()))
+                    .isEqualTo(1);
+        }
+        graph.root("family").drop();
+        fixture.drain();
+        assertThat(graph.find(leaf)).isPresent();
+        graph.root("other").drop();
+        fixture.drain();
+        assertThat(graph.find(leaf)).isEmpty();
+    }
+
+    /** Each gets its new hold where its count is, whatever stands beside it in the list. */
+    @Test
+    void parentTakesHoldOfLeavesAndOthersAlike() {
+        try (GraphWriter writer = graph.writer()) {
+            ValueId first = writer.put(bytes("first"));
+            ValueId between = writer.put(bytes("between"), writer.put(bytes("below")));
+            ValueId last = writer.put(bytes("last"));
+            for (List<ValueId> children :
+                    List.of(List.of(first, between, last), List.of(between, first, between), List.of(last, last))) {
+                writer.flush();
+                graph.root("r" + children.hashCode()).set(writer.put(bytes("parent"), children));
+            }
+        }
+        fixture.drain();
+        assertSound();
+        for (String root : List.copyOf(graph.roots().keySet())) {
+            graph.root(root).drop();
+            fixture.drain();
+            assertSound();
+        }
+        assertNothingIsLeft();
+    }
+
+    @Test
+    void leafThatIsTwiceInTheListsOfABatchGoesWithTheLastOfThem() {
+        ValueId leaf;
+        try (GraphWriter writer = graph.writer()) {
+            leaf = writer.put(bytes("leaf"));
+            graph.root("twice").set(writer.put(bytes("twice"), leaf, leaf));
+            graph.root("once").set(writer.put(bytes("once"), writer.put(bytes("another"), leaf), leaf));
+        }
+        graph.root("twice").drop();
+        fixture.drain();
+        assertThat(graph.find(leaf)).isPresent();
+        assertSound();
+        graph.root("once").drop();
+        fixture.drain();
+        assertNothingIsLeft();
+    }
+
+    /** Ten leaves in a row under one parent. */
+    private List<ValueId> family(String root) {
+        try (GraphWriter writer = graph.writer()) {
+            List<ValueId> leaves = IntStream.range(0, 10)
+                    .mapToObj(i -> writer.put(bytes("leaf " + i)))
+                    .toList();
+            graph.root(root).set(writer.put(bytes(root), leaves));
+            return leaves;
+        }
+    }
+
+    private long countsOfLeaves() {
+        return IntStream.range(Shelves.COUNT, Shelves.COUNT + Shelves.LEAF)
+                .mapToLong(place -> redis.hlen(GraphFixture.key("counts:" + place)))
+                .sum();
+    }
+
+    private long calls(String command) {
+        return redis.info("commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_" + command + ":calls="))
+                .mapToLong(line -> Long.parseLong(line.replaceFirst(".*:calls=(\\d+),.*", "$1")))
+                .sum();
+    }
+
+    private void assertSound() {
+        VerifyReport report = graph.inspect().verify(GraphProgress.NONE);
+        assertThat(report.findings()).isEmpty();
+        assertThat(report.isSound()).isTrue();
+    }
+
+    private void assertNothingIsLeft() {
+        assertThat(GraphFixture.parts(redis))
+                .containsEntry("values", 0L)
+                .containsEntry("counts", 0L)
+                .containsEntry("edges", 0L);
+    }
+}
