@@ -4,6 +4,7 @@ import io.holdfast.redis.graph.GraphWriter.Pending;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -19,7 +20,7 @@ import java.util.stream.Collectors;
  * @param ids the values of the batch
  * @param head the arguments between the sequence and the lists
  * @param values id and bytes of the new values
- * @param befores values outside the batch that values of it go after in their lines
+ * @param befores values outside the batch that values of it go after in their lines, by shelf
  * @param lists id and entry in edges of those that have children; first those that go after one of the befores
  * @param tops values of the batch that the writer holds afterwards
  * @param handed values that the writer held and does not hold afterwards
@@ -139,7 +140,7 @@ record PutRequest(
     /** A value in the store, and the children of the one that is put after it. */
     record Replaced(Predecessor before, List<ValueId> children) {}
 
-    /** The entries that a batch writes to edges. */
+    /** The entries that a batch writes to edges: first of those that go after values in the store, by the shelves of these. */
     private record Lists(List<Replaced> befores, List<byte[]> all) {
 
         static Lists of(Map<ValueId, Pending> batch, Set<ValueId> present) {
@@ -150,25 +151,30 @@ record PutRequest(
                 }
             });
             List<Replaced> befores = new ArrayList<>();
-            List<byte[]> first = new ArrayList<>();
-            List<byte[]> others = new ArrayList<>();
-            batch.forEach((id, value) -> {
-                if (present.contains(id) || value.children().isEmpty()) {
-                    return;
-                }
-                Predecessor before = value.before();
-                boolean isStored = before != null && !batch.containsKey(before.id());
-                if (before != null && isStored) {
-                    befores.add(new Replaced(before, value.children()));
-                }
-                EdgeEntry entry =
-                        new EdgeEntry(pack(value.children()), before == null ? null : before.id(), after.get(id));
-                List<byte[]> lists = isStored ? first : others;
-                lists.add(id.raw());
-                lists.add(entry.write(id.width()));
-            });
-            first.addAll(others);
-            return new Lists(befores, first);
+            List<byte[]> lists = new ArrayList<>();
+            batch.entrySet().stream()
+                    .filter(one -> !present.contains(one.getKey())
+                            && !one.getValue().children().isEmpty())
+                    .sorted(Comparator.comparingInt(one -> shelfBefore(one.getValue(), batch)))
+                    .forEach(one -> {
+                        ValueId id = one.getKey();
+                        Pending value = one.getValue();
+                        Predecessor before = value.before();
+                        if (before != null && !batch.containsKey(before.id())) {
+                            befores.add(new Replaced(before, value.children()));
+                        }
+                        EdgeEntry entry = new EdgeEntry(
+                                pack(value.children()), before == null ? null : before.id(), after.get(id));
+                        lists.add(id.raw());
+                        lists.add(entry.write(id.width()));
+                    });
+            return new Lists(befores, lists);
+        }
+
+        /** The shelf of the one before, if that is in the store; of any other a number behind those. */
+        private static int shelfBefore(Pending value, Map<ValueId, Pending> batch) {
+            Predecessor before = value.before();
+            return before == null || batch.containsKey(before.id()) ? Shelves.COUNT : Shelves.of(before.id());
         }
     }
 

@@ -77,7 +77,12 @@ final class Shelves {
 
     /** Whether two values are on one shelf, as those of a batch are. */
     static boolean areTogether(ValueId one, ValueId other) {
-        return one.width() != ValueId.TIME_ORDERED || one.raw()[AT] % COUNT == other.raw()[AT] % COUNT;
+        return one.width() != ValueId.TIME_ORDERED || of(one) == of(other);
+    }
+
+    /** The shelf of a value whose id says it. */
+    static int of(ValueId id) {
+        return id.raw()[AT] % COUNT;
     }
 
     /** Whether a field that begins there belongs to a place of a part; one that is too short to say belongs anywhere. */

@@ -6,7 +6,7 @@
 -- earlier: for each number the one before that
 
 local useless = {}
-local found = get_all(edges, befores)
+local found = get_sorted(edges, befores)
 for i = 1, #befores do
   local entry, known = found[i], ARGV[known_at(i)]
   local after

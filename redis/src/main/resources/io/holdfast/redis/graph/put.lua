@@ -11,7 +11,7 @@
 --   fresh    in a content-addressed graph: the new values, packed
 --   beside   one of the new values, if their bytes stand beside this script; empty: there are none, or they are in bytes
 --   change   the root that is to name a value of the batch, and how (see version.lua); empty if none is
---   befores  values outside the batch that values of the batch are put after (see lines.lua), packed; then, for each, its
+--   befores  values outside the batch that values of the batch are put after (see lines.lua), packed, by shelf; then, for each, its
 --            children as the client knows them and, where a root changes, those of them that the new value does not have;
 --            the lists of the new values are the first ones, in this order. The client counts on the one before for what
 --            both have; where that is not so, the answer is ALONE and names those that are of no use.
@@ -218,7 +218,7 @@ for i = 1, #befores do
   end
 end
 local widened = ARGV[15] ~= '' or sequence % 16 == 1 -- few values cannot make a long list, many calls of them can
-if #changed_lists > 0 then set_all(edges, changed_lists) end
+set_sorted(edges, changed_lists)
 if lists_from > values_from then
   local key = key_of(values, ARGV[values_from])
   redis.call('HSET', key, unpack(ARGV, values_from, lists_from - 1))

@@ -69,11 +69,12 @@ local function keys_of(part)
 end
 
 -- Whether a part has ids at one place takes longer to find out than most things that are done with them. So it is guessed from
--- the first and the last: what is at another place is not there where the others are, and only where something was not there
--- every id is asked.
+-- the first, the last and the one in the middle: what is at another place is not there where the others are, and only where
+-- something was not there every id is asked.
 local function likely_place(part, ids, first, last)
-  local place = place_of(part, ids[first])
-  return place == place_of(part, ids[last]) and place or nil
+  local place = place_of(part, ids[last])
+  if place ~= place_of(part, ids[first]) or place ~= place_of(part, ids[math.floor((first + last) / 2)]) then return nil end
+  return place
 end
 
 -- Whether a part has all these ids at one place.
@@ -127,6 +128,36 @@ local function get_all(part, ids, first, last, guessed, entries)
     for i, entry in ipairs(redis.call('HMGET', on(part, at), unpack(some))) do all[their[i] - first + 1] = entry end
   end
   return all
+end
+
+-- The last of those in a list that a part has at one place with the one at first, and that place; stride: 2, if each id has
+-- something behind it.
+local function end_of_run(part, list, first, stride)
+  local n, places = #list, places_in(part)
+  local place, next_id = byte(list[first], SHELF_AT) % places, first + stride
+  while next_id <= n and byte(list[next_id], SHELF_AT) % places == place do next_id = next_id + stride end
+  return next_id - 1, place
+end
+
+-- What get_all answers, of ids in order of their shelves.
+local function get_sorted(part, ids)
+  local all, first = {}, 1
+  while first <= #ids do
+    local last, place = end_of_run(part, ids, first, 1)
+    for i, entry in ipairs(redis.call('HMGET', on(part, place), unpack(ids, first, last))) do all[first + i - 1] = entry end
+    first = last + 1
+  end
+  return all
+end
+
+-- What set_all does, of ids in order of their shelves.
+local function set_sorted(part, entries)
+  local first = 1
+  while first <= #entries do
+    local last, place = end_of_run(part, entries, first, 2)
+    redis.call('HSET', on(part, place), unpack(entries, first, last))
+    first = last + 1
+  end
 end
 
 -- HDEL of all ids.
