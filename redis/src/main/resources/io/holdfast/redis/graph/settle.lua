@@ -63,9 +63,9 @@ local function free_at_once(ids, list)
 end
 
 -- Takes times[id] holds from each id, whose entries in counts are given in the same order. Answers those that nobody holds
--- now; large ones go to pending.
+-- now; large ones go to pending. A leaf that is held once again needs its entry no longer.
 local function count_down(ids, times, entries)
-  local zero, zeros, set, n = {}, 0, {}, 0
+  local zero, zeros, set, n, plain = {}, 0, {}, 0, {}
   for i = 1, #ids do
     local id, count = ids[i], entries[i]
     local held, shape = 1, ''
@@ -78,6 +78,8 @@ local function count_down(ids, times, entries)
     elseif not held or left < 0 or has_died[id] then
       -- More was given up than was held. Free nothing on such evidence; verify tells the whole story.
       redis.call('HINCRBY', meta, 'miscounts', 1)
+    elseif left == 1 and shape == '' and is_leaf(id) then
+      plain[#plain + 1] = id
     elseif left > 0 then
       state = left .. shape
     elseif shape == '' then
@@ -95,6 +97,7 @@ local function count_down(ids, times, entries)
   end
   note(ids)
   if n > 0 then set_all(counts, set) end
+  if #plain > 0 then delete_all(counts, plain) end
   return zero
 end
 

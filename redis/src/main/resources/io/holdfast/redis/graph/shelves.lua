@@ -28,6 +28,10 @@ local function place_of(part, field)
   return at and at % places_in(part) or ALL
 end
 
+local function is_leaf(id)
+  return (byte(id, SHELF_AT) or 0) >= LEAF
+end
+
 -- The key of the hash that a part has at a place.
 local function on(part, place)
   local keys = shelf_keys[part]

@@ -65,6 +65,29 @@ class LeavesIT {
         assertNothingIsLeft();
     }
 
+    /** Else what was shared once would be looked up, and take memory, for as long as it lives. */
+    @Test
+    void leafThatIsHeldOnceAgainNeedsNoCountAnyLonger() {
+        List<ValueId> leaves = family("first");
+        try (GraphWriter writer = graph.writer()) {
+            graph.root("second").set(writer.put(bytes("second"), leaves));
+        }
+        Hold hold = graph.hold(leaves.getFirst(), Duration.ofMinutes(1));
+        assertThat(countsOfLeaves()).isEqualTo(10);
+        graph.root("first").drop();
+        fixture.drain();
+        assertThat(countsOfLeaves()).as("held by the second, and one by a lease").isEqualTo(1);
+        assertThat(graph.findAll(leaves)).hasSize(10);
+        assertSound();
+        hold.close();
+        fixture.drain();
+        assertThat(countsOfLeaves()).isZero();
+        assertSound();
+        graph.root("second").drop();
+        fixture.drain();
+        assertNothingIsLeft();
+    }
+
     /** Of a lease, of a root, and of both: each is another hold. */
     @Test
     void leafThatIsHeldByNameOrLeaseOutlivesItsFamily() {
