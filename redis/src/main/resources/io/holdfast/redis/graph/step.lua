@@ -129,6 +129,13 @@ local function examine(ids, states)
   return dead
 end
 
+-- What counts has of ids of the work list; fails where it cannot be read, of them or of leaves of the same shelf, which come next.
+local function states_of(ids)
+  local states, place = get_all(counts, ids)
+  if place and place ~= ALL and place < LEAF then redis.call('HLEN', on(counts, place + LEAF)) end
+  return states
+end
+
 local taken = 0 -- ids that were taken off the work list
 
 -- Takes ids off the end of the work list, whose last element is given: no more than there is likely to be room for, by what
@@ -140,7 +147,7 @@ local function take_ids(work, head, together)
   local list = string.sub(work, #head + 1)
   if #list > most then
     local ids = ids_of(string.sub(list, -most))
-    local states = get_all(counts, ids)
+    local states = states_of(ids)
     redis.call('LSET', doomed, '-1', head .. string.sub(list, 1, -most - 1))
     return ids, states
   end
@@ -152,7 +159,7 @@ local function take_ids(work, head, together)
     whole = whole + 1
   end
   local ids = ids_of(list)
-  local states = get_all(counts, ids)
+  local states = states_of(ids)
   redis.call('LTRIM', doomed, '0', -1 - whole)
   spent = spent + whole - 1
   return ids, states

@@ -155,6 +155,17 @@ class WeakEvidenceIT {
     }
 
     @Test
+    void whatIsToBeFreedIsNotForgottenWhereTheCountsOfItsLeavesCannotBeRead() {
+        ValueId top = buildTree(graph, "main", 3, 3);
+        graph.root("main").drop();
+        byte[] counts = GraphFixture.key("counts:" + (Shelves.of(top) + Shelves.LEAF));
+        redis.set(counts, bytes("not a hash"));
+        assertThatThrownBy(() -> graph.scripts().step()).isInstanceOf(HoldfastException.class);
+        redis.del(counts);
+        assertThat(fixture.drain()).isEqualTo(13);
+    }
+
+    @Test
     void whatCannotBeReadKeepsNothingElseFromBeingFreed() {
         byte[] elsewhere = new byte[16];
         elsewhere[Shelves.AT] = 9;
