@@ -7,7 +7,7 @@
 -- takes longer than it should: so the clock says what units take here, and the step ends when there is no time for more.
 
 local ROUND = 5      -- units: the calls that a level of a cascade makes, however few its values
-local LONG = 1000    -- microseconds that a step may take, whatever its budget
+local LONG = 900     -- microseconds that a step may take, whatever its budget
 local ENDING = 2     -- units: what it takes to delete an entry of counts and its value, or one of edges, at the end of the step
 local AT_ONCE = 128  -- units: what is done at most between two looks at the clock
 local budget = 0     -- units that this call may spend
