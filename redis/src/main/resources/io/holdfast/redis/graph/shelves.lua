@@ -8,7 +8,7 @@
 -- Most values are leaves: small, without children, held once, with no entry in counts. In their ids LEAF is added to the shelf,
 -- and those of them that do have an entry have it in a hash of their own, counts:64 to counts:127. Where that is not there, every
 -- leaf of the shelf is held once, and whoever gives up such holds needs to ask for none of them.
--- Needs: width, counts.
+-- Needs: width, values, counts.
 
 local SHELVES = 64
 local LEAF = 64
