@@ -239,5 +239,6 @@ launch() {
     (:) # after a command bash knows how wide the terminal is
     export COLUMNS
   fi
-  exec "$java_home/bin/java" "${java_flags[@]}" -Dio.holdfast.terminal="$terminal" -cp "$classpath" "$main_class" "$@"
+  exec "$java_home/bin/java" "${java_flags[@]}" -Dio.holdfast.terminal="$terminal" -Dio.holdfast.root="$root" \
+    -cp "$classpath" "$main_class" "$@"
 }

@@ -2,6 +2,7 @@ package io.holdfast;
 
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 
 /**
@@ -30,9 +31,9 @@ public record HolderId(String instance, long incarnation) {
         return new HolderId(instance, RANDOM.nextLong());
     }
 
-    /** The next life of the same instance. */
-    public HolderId reborn() {
-        return newIncarnation(instance);
+    /** The next life of the same instance, with an incarnation drawn from the given source. */
+    public HolderId reborn(RandomGenerator random) {
+        return new HolderId(instance, random.nextLong());
     }
 
     /** The text form: {@code instance#0123456789abcdef}. */

@@ -70,6 +70,13 @@ public final class HoldfastException extends RuntimeException {
         return action;
     }
 
+    /** The category, the message and what to do, so that logs have all of it. {@link #getMessage} is the message alone. */
+    @Override
+    @SuppressWarnings("OverrideThrowableToString") // commands print the message and the action on lines of their own
+    public String toString() {
+        return getClass().getName() + ": " + category + ": " + getMessage() + "; " + action;
+    }
+
     /** Whether the same call may be made again. */
     public boolean isRetryable() {
         return category == Category.RETRY;

@@ -16,6 +16,8 @@ public enum ReclaimReason {
     EVICTED,
     /** A leak that verify found and repair removed. */
     REPAIRED,
+    /** A dead letter that an operator discarded. */
+    DISCARDED,
     /** The whole it belonged to was destroyed by an operator. */
     DESTROYED
 }

@@ -36,6 +36,7 @@ import picocli.CommandLine.Parameters;
             "  bench/run graph --server /usr/bin/redis-server",
             "  bench/run slab --trace requests.trace.gz",
             "  bench/run soak --minutes 30",
+            "  bench/run sessions --against ../holdfast-before",
             "",
             "Ratio is holdfast / baseline. A goal is one for the ratio, or for the value where there is no baseline.",
         })
@@ -82,6 +83,18 @@ public final class BenchCommand extends CliCommand {
     @Option(names = "--minutes", paramLabel = "N", description = "For suite soak: for how long (default 5).")
     private int minutes = 5;
 
+    @Option(
+            names = "--against",
+            paramLabel = "FOLDER",
+            description = "Measure by turns with another source tree, and compare the medians of the rounds.")
+    private @Nullable Path against;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            description = "With --against: how often each is measured (default 3).")
+    private int rounds = 3;
+
     @Option(names = "--json-file", hidden = true)
     private @Nullable Path jsonFile;
 
@@ -117,6 +130,9 @@ public final class BenchCommand extends CliCommand {
         if (minutes < 1) {
             throw HoldfastException.misuse("--minutes " + minutes, "give 1 or more");
         }
+        if (against != null) {
+            return against(chosen, against, console);
+        }
         if (server != null) {
             System.setProperty("holdfast.embedded.server", server.toString());
         }
@@ -133,6 +149,23 @@ public final class BenchCommand extends CliCommand {
             Files.writeString(jsonFile, Json.text(outcome) + System.lineSeparator());
         }
         return answer(console, outcome);
+    }
+
+    private Answer against(Suite chosen, Path other, Console console) throws Exception {
+        if (rounds < 1) {
+            throw HoldfastException.misuse("--rounds " + rounds, "give 1 or more");
+        }
+        List<String> arguments = new ArrayList<>(List.of(chosen.name(), "--minutes", Integer.toString(minutes)));
+        if (quick) {
+            arguments.add("--quick");
+        }
+        if (server != null) {
+            arguments.addAll(List.of("--server", server.toAbsolutePath().toString()));
+        }
+        traces.forEach(trace ->
+                arguments.addAll(List.of("--trace", trace.toAbsolutePath().toString())));
+        Path here = Path.of(System.getProperty("io.holdfast.root", "")).toAbsolutePath();
+        return new Against(here, other.toAbsolutePath(), arguments, rounds, console).measure();
     }
 
     private record Outcome(String suite, boolean quick, double seconds, Machine machine, List<Row> rows) {}

@@ -16,9 +16,13 @@ import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.session.SessionsBuilder;
 import io.holdfast.spi.EmbeddedStore;
+import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.ServiceLoader;
@@ -37,11 +41,14 @@ import redis.clients.jedis.UnifiedJedis;
  * }</pre>
  *
  * <p><b>Lifecycle.</b> A client owns the connections it opened, the embedded server it started, and one {@link
- * DutyRunner} for all background work. {@link #close()} stops the duties first and the connections last. It releases
- * nothing that other processes can see: the holds of this process are no longer renewed, and lapse. To give something
- * up on purpose, close the hold.
+ * DutyRunner} for all background work. {@link #close()} closes the sessions and aggregates that were started with it (aggregates
+ * publish what waits), then stops the duties, and the connections last. What it could not close is logged, and lapses. Holds,
+ * writers and snapshots of graphs are not closed: they lapse.
  */
 public final class Holdfast implements AutoCloseable {
+
+    private static final System.Logger LOG = System.getLogger(Holdfast.class.getName());
+    private static final Duration LONGEST_CLOSE = Duration.ofSeconds(30);
 
     private final Client client;
     private final EmbeddedStore.@Nullable Running store;
@@ -131,10 +138,33 @@ public final class Holdfast implements AutoCloseable {
 
     @Override
     public void close() {
+        closeOpened();
         client.duties().close();
         client.link().close();
         if (store != null) {
             store.close();
+        }
+    }
+
+    /** All at the same time: a set whose server does not answer must not hold up the others. */
+    private void closeOpened() {
+        List<Thread> closing = new ArrayList<>();
+        for (AutoCloseable one : client.opened().all()) {
+            closing.add(Thread.ofVirtual().start(() -> {
+                try {
+                    one.close();
+                } catch (Exception e) {
+                    LOG.log(Level.WARNING, () -> one + " could not be closed; its leases lapse: " + e);
+                }
+            }));
+        }
+        for (Thread thread : closing) {
+            try {
+                thread.join(LONGEST_CLOSE);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
         }
     }
 

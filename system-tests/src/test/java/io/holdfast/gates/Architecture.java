@@ -106,6 +106,8 @@ final class Architecture {
                 .doNotHaveFullyQualifiedName("io.holdfast.DutyRunner")
                 .and() // the servers of a cluster are asked side by side, so that one that hangs keeps nobody waiting
                 .doNotHaveFullyQualifiedName("io.holdfast.redis.link.ClusterRoutes")
+                .and() // it closes what was started with it side by side, when the duties have no more time
+                .doNotHaveFullyQualifiedName("io.holdfast.redis.Holdfast")
                 .and()
                 .haveSimpleNameNotEndingWith("Builder")
                 .should()

@@ -15,9 +15,17 @@ public abstract class SnippetWorld {
 
     protected final byte[] key = "a key".getBytes(StandardCharsets.UTF_8);
     protected final String roomId = "a room";
+    protected final String topic = "visits";
     protected final int partition = 1;
     protected final long offset = 2;
-    protected final DataSource dataSource = new HikariDataSource();
+    protected final DataSource dataSource = database();
+
+    /** The database behind {@code dataSource}; a pool that connects when it is first used. */
+    public static HikariDataSource database() {
+        HikariDataSource database = new HikariDataSource();
+        database.setJdbcUrl("jdbc:h2:mem:snippets;DB_CLOSE_DELAY=-1");
+        return database;
+    }
 
     /** What the snippet showed, for the test that runs it. */
     public final List<String> shown = new ArrayList<>();

@@ -231,7 +231,7 @@ class LifetimeStoryIT {
     }
 
     private void theEditsOfBothAreInTheDatabaseOnce(Aggregates<Edits> edits, DataSource database) throws Exception {
-        edits.close("document 7");
+        edits.forceEnd("document 7");
         await().atMost(PATIENCE).until(() -> whys.ask("aggregate:edits/document 7") instanceof Why.Gone);
         assertThat(gone("aggregate:edits/document 7").record().reason()).isEqualTo(ReclaimReason.FLUSHED);
         try (Connection connection = database.getConnection();

@@ -4,6 +4,7 @@ import static io.holdfast.testkit.RedisServer.patiently;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.HostAndPort;
@@ -12,7 +13,7 @@ import redis.clients.jedis.params.MigrateParams;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * A real Redis Cluster of three masters without replicas, each with a third of the slots.
+ * A real Redis Cluster of three masters, each with a third of the slots, without replicas or with one each.
  *
  * <p>It takes two seconds to start, since a fresh master waits that long before it believes the others; share one among
  * the tests of a class. A slot can be moved at once ({@link #moveSlot}: clients get MOVED) or in steps ({@link
@@ -27,6 +28,7 @@ public final class RedisCluster implements AutoCloseable {
     private static final int MIGRATE_MS_MAX = 20_000;
 
     private final List<RedisServer> masters = new ArrayList<>();
+    private final List<RedisServer> replicas = new ArrayList<>();
 
     private RedisCluster(UnaryOperator<RedisServer.Setup> setup) {
         try {
@@ -50,6 +52,23 @@ public final class RedisCluster implements AutoCloseable {
     /** A cluster whose servers are set up so: {@code setup -> setup.option("cluster-require-full-coverage", "no")}. */
     public static RedisCluster with(UnaryOperator<RedisServer.Setup> setup) {
         return new RedisCluster(setup);
+    }
+
+    /** A cluster with a replica for each master. It takes some seconds more. */
+    public static RedisCluster startWithReplicas() {
+        RedisCluster cluster = start();
+        try {
+            cluster.addReplicas();
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** The replica that a master was given at the start. */
+    public RedisServer replicaOf(RedisServer master) {
+        return replicas.get(masters.indexOf(master));
     }
 
     /** The servers; the first has the lowest slots. */
@@ -181,7 +200,47 @@ public final class RedisCluster implements AutoCloseable {
 
     @Override
     public void close() {
+        replicas.forEach(RedisServer::close);
         masters.forEach(RedisServer::close);
+    }
+
+    private void addReplicas() {
+        for (RedisServer master : masters) {
+            RedisServer replica = RedisServer.setup()
+                    .cluster()
+                    .option("cluster-node-timeout", "1000")
+                    .option("repl-ping-replica-period", "1")
+                    .start();
+            replicas.add(replica);
+            try (Jedis client = replica.client()) {
+                client.clusterMeet("127.0.0.1", master.port());
+            }
+        }
+        for (RedisServer master : masters) {
+            String id = idOf(master);
+            try (Jedis client = replicaOf(master).client()) {
+                patiently("the replica knows its master")
+                        .until(() -> client.clusterNodes()
+                                .lines()
+                                .anyMatch(line -> line.startsWith(id + " ") && !line.contains("handshake")));
+                client.clusterReplicate(id);
+            }
+        }
+        for (RedisServer master : masters) {
+            awaitInSync(master);
+        }
+    }
+
+    /** Waits until the replica of a master has all that the master has acknowledged so far. */
+    public void awaitInSync(RedisServer master) {
+        RedisServer replica = replicaOf(master);
+        patiently("the replica has it all").until(() -> {
+            Map<String, String> seen = replica.info("replication");
+            String written = master.info("replication").get("master_repl_offset");
+            return "up".equals(seen.get("master_link_status"))
+                    && written != null
+                    && written.equals(replica.info("replication").get("slave_repl_offset"));
+        });
     }
 
     private void join() {

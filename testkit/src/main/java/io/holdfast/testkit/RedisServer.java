@@ -133,6 +133,11 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
+    /** Where its files are. */
+    public Path folder() {
+        return folder;
+    }
+
     /** The port on 127.0.0.1, the same for life. */
     public int port() {
         return process.port();

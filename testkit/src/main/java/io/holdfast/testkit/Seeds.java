@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   (nothing)       seeds 1 to the test's own default
  *   -Dseeds=5000    seeds 1 to 5000
+ *   -Dseeds=5001-10000   a range, so that a long run is split and added up
  *   -Dminutes=30    for half an hour, from a seed that no other run began with
  *   -Dseed=42       that one, to replay a failure
  * </pre>
@@ -65,6 +66,15 @@ public final class Seeds {
         if (!minutes.isBlank()) {
             long begin = System.currentTimeMillis() * 1_000_000;
             return new Seeds(begin, Long.MAX_VALUE, Duration.ofMinutes(positive("minutes", minutes)));
+        }
+        int dash = seeds.indexOf('-', 1);
+        if (dash > 0) {
+            long first = positive("seeds", seeds.substring(0, dash));
+            long last = positive("seeds", seeds.substring(dash + 1));
+            if (last < first) {
+                throw new IllegalArgumentException("-Dseeds=" + seeds + ": the first seed is above the last");
+            }
+            return new Seeds(first, last - first + 1, null);
         }
         return new Seeds(1, seeds.isBlank() ? count : positive("seeds", seeds), null);
     }

@@ -24,6 +24,7 @@ final class SeedsTest {
     void runsTheDefaultNumberUnlessAskedForAnother() {
         assertThat(seen(with("", ""))).containsExactly(1L, 2L, 3L);
         assertThat(seen(with("seeds", "5"))).containsExactly(1L, 2L, 3L, 4L, 5L);
+        assertThat(seen(with("seeds", "7-9"))).as("a range").containsExactly(7L, 8L, 9L);
         assertThat(seen(with("seeds", ""))).as("Maven passes an empty property").hasSize(3);
         assertThat(seen(with("seed", "42"))).containsExactly(42L);
         assertThat(seen(with("seed", "-42"))).containsExactly(-42L);

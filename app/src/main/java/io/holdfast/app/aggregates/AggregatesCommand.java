@@ -30,9 +30,10 @@ import picocli.CommandLine.Parameters;
         subcommands = {
             AggregatesCommand.ListAggregates.class,
             AggregatesCommand.Show.class,
-            AggregatesCommand.Close.class,
+            AggregatesCommand.End.class,
             AggregatesCommand.DeadLetters.class,
             AggregatesCommand.Retry.class,
+            AggregatesCommand.Discard.class,
             AggregatesCommand.StatsOf.class,
         },
         footer = {
@@ -128,7 +129,7 @@ public final class AggregatesCommand extends CommandGroup {
                     "endsIn",
                     "attempts",
                     "evidence");
-            Table parts = Table.of("epoch", "part", "updates", "bytes", "lastEvent");
+            Table parts = Table.of("epoch", "part", "updates", "bytes", "published", "publishedAt", "lastEvent");
             for (Epoch epoch : epochs) {
                 Life life = epoch.life();
                 boolean open = isOpen(life);
@@ -145,7 +146,13 @@ public final class AggregatesCommand extends CommandGroup {
                         life.evidence());
                 epoch.parts()
                         .forEach(part -> parts.row(
-                                life.epoch(), part.instance(), part.updates(), part.bytes(), part.lastEvent()));
+                                life.epoch(),
+                                part.instance(),
+                                part.updates(),
+                                part.bytes(),
+                                part.published(),
+                                part.publishedAt(),
+                                part.lastEvent()));
             }
             Answer answer = Answer.ok().field("key", key).table("epochs", table);
             Lives.addHolders(epochs.stream().map(Epoch::life).toList(), answer);
@@ -154,20 +161,27 @@ public final class AggregatesCommand extends CommandGroup {
     }
 
     @Command(
-            name = "close",
+            name = "end",
             description = {
-                "End the open epoch of a key, whoever holds it.",
+                "End the open epoch of a key that no instance holds.",
                 "What is published so far goes to the sink, what comes later goes into the next epoch."
             },
-            footer = "  holdfast aggregates close visits index.html")
-    static final class Close extends OnSet {
+            footer = {
+                "  holdfast aggregates end visits index.html",
+                "  holdfast aggregates end visits index.html --force   # whoever holds it"
+            })
+    static final class End extends OnSet {
 
         @Parameters(index = "1", paramLabel = "KEY", description = "The key.")
         private String key = "";
 
+        @Option(names = "--force", description = "Whoever holds it.")
+        private boolean force;
+
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
-            long epoch = view.close(key, holdfast.self().toString());
+            String by = holdfast.self().toString();
+            long epoch = force ? view.forceEnd(key, by) : view.end(key, by);
             return Answer.ok()
                     .line("aggregate '" + key + "' epoch " + epoch + " has ended; the instances of '"
                             + view.set().name() + "' flush it")
@@ -192,6 +206,28 @@ public final class AggregatesCommand extends CommandGroup {
         @Override
         Answer on(AggregateView view, Holdfast holdfast) {
             return Lives.deadLetters("key", view.list(State.DEAD_LETTER, limit));
+        }
+    }
+
+    @Command(
+            name = "discard",
+            description = {
+                "Forget a dead letter and its parts: the epoch is not flushed.",
+                "The ledger keeps who discarded it."
+            },
+            footer = "  holdfast aggregates discard visits index.html 1794976521438902")
+    static final class Discard extends OnSet {
+
+        @Parameters(index = "1", paramLabel = "KEY", description = "The key.")
+        private String key = "";
+
+        @Parameters(index = "2", paramLabel = "EPOCH", description = "Its epoch, as dead-letters shows it.")
+        private long epoch;
+
+        @Override
+        Answer on(AggregateView view, Holdfast holdfast) {
+            view.discard(key, epoch, Lives.operator());
+            return Lives.discarded(key, epoch);
         }
     }
 

@@ -50,18 +50,18 @@ final class AggregatesChapter implements Chapter {
             countThere(stage);
             try (Progress bar = stage.bar("adding visits", HERE)) {
                 for (int i = 0; i < HERE; i++) {
-                    visits.add("/home", new Visits(1, i % 100), Position.at(2, i));
+                    visits.add("/home", new Visits(1, i % 100), Position.at("visits", 2, i));
                     bar.step(1);
                 }
             }
             visits.publish();
             stage.claim(
-                    visits.durable(2) >= HERE - 1,
+                    visits.durable("visits", 2).orElse(-1) >= HERE - 1,
                     HERE + " visits added here are durable: the bus may forget them, a record of "
                             + visits.figures().publishedBytes() + " bytes is in Redis");
-            visits.rewind("2");
+            visits.rewind("visits", 2);
             for (int i = 0; i < 100; i++) {
-                visits.add("/home", new Visits(1, 0), Position.at(2, i));
+                visits.add("/home", new Visits(1, 0), Position.at("visits", 2, i));
             }
             visits.publish();
             stage.say("the bus delivers 100 of them again");

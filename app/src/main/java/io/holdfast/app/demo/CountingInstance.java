@@ -18,10 +18,10 @@ public final class CountingInstance {
                         .open();
                 Aggregates<Visits> visits = AggregatesChapter.visits(holdfast).start()) {
             for (int i = 0; i < count; i++) {
-                visits.add("/home", new Visits(1, i), Position.at(1, i));
+                visits.add("/home", new Visits(1, i), Position.at("visits", 1, i));
             }
             visits.publish();
-            System.out.println("durable up to " + visits.durable(1));
+            System.out.println("durable up to " + visits.durable("visits", 1).orElse(-1));
             System.out.flush();
             System.in.read();
         }

@@ -1,5 +1,6 @@
 package io.holdfast.app.hold;
 
+import io.holdfast.HolderId;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
@@ -19,6 +20,8 @@ public final class Lives {
 
     /** More dead letters than one command gives their attempts back. */
     private static final int LETTERS_MAX = 100_000;
+    /** What the name of a holder has room for behind {@code operator-}. */
+    private static final int USER_MAX = 48;
 
     /** Lists lives in a state, those that are due first. */
     public interface Lister {
@@ -53,16 +56,44 @@ public final class Lives {
     /** @param id only the letters of this thing; null for all */
     public static Answer retry(Lister view, Consumer<Life> again, @Nullable String id, String where) {
         int count = 0;
+        List<String> refused = new ArrayList<>();
         for (Life letter : view.list(State.DEAD_LETTER, LETTERS_MAX)) {
             if (id == null || letter.id().equals(id)) {
-                again.accept(letter);
-                count++;
+                try {
+                    again.accept(letter);
+                    count++;
+                } catch (HoldfastException e) {
+                    if (id != null || !e.isRetryable()) {
+                        throw e;
+                    }
+                    refused.add(e.getMessage() + "; " + e.action());
+                }
             }
         }
         if (id != null && count == 0) {
             throw new HoldfastException(Category.GONE, "no dead letter of '" + id + "' in '" + where + "'");
         }
-        return Answer.ok().line(count + " dead letters are due again").field("retried", count);
+        Answer answer = refused.isEmpty() ? Answer.ok() : Answer.finding();
+        answer.line(count + " dead letters are due again")
+                .field("retried", count)
+                .field("refused", refused.size());
+        refused.forEach(answer::line);
+        return answer;
+    }
+
+    public static Answer discarded(String id, long epoch) {
+        return Answer.ok()
+                .line("the dead letter of '" + id + "' epoch " + epoch + " is discarded")
+                .field("id", id)
+                .field("epoch", epoch)
+                .field("discarded", true);
+    }
+
+    /** Who asks, for the ledger: {@code operator-ann#…}, as the ledger names holders. */
+    public static String operator() {
+        String user = System.getProperty("user.name", "unknown").replaceAll("[^A-Za-z0-9._-]", "_");
+        return HolderId.newIncarnation("operator-" + user.substring(0, Math.min(user.length(), USER_MAX)))
+                .toString();
     }
 
     public static Table table(String idName, List<Life> lives) {

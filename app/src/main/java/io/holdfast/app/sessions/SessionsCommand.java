@@ -28,9 +28,10 @@ import picocli.CommandLine.Parameters;
         subcommands = {
             SessionsCommand.ListSessions.class,
             SessionsCommand.Show.class,
-            SessionsCommand.Close.class,
+            SessionsCommand.End.class,
             SessionsCommand.DeadLetters.class,
             SessionsCommand.Retry.class,
+            SessionsCommand.Discard.class,
             SessionsCommand.StatsOf.class,
         },
         footer = {
@@ -118,20 +119,23 @@ public final class SessionsCommand extends CommandGroup {
     }
 
     @Command(
-            name = "close",
+            name = "end",
             description = {
-                "Make a session due at once that nobody serves.",
-                "One that is held is refused: what is held is never closed."
+                "End a session at once that nobody serves, without waiting for its grace.",
+                "One that is held is refused, unless forced; its holders are not told."
             },
-            footer = "  holdfast sessions close rooms room-17")
-    static final class Close extends OnSet {
+            footer = {"  holdfast sessions end rooms room-17", "  holdfast sessions end rooms room-17 --force"})
+    static final class End extends OnSet {
 
         @Parameters(index = "1", paramLabel = "ID", description = "The session.")
         private String id = "";
 
+        @Option(names = "--force", description = "Also while instances hold it.")
+        private boolean force;
+
         @Override
         Answer on(HoldView view) {
-            view.close(id);
+            view.end(id, force, Lives.operator());
             return Answer.ok()
                     .line("session '" + id + "' is due; the instances of '"
                             + view.set().name() + "' close it")
@@ -175,6 +179,25 @@ public final class SessionsCommand extends CommandGroup {
                     letter -> view.retry(letter.id(), letter.epoch()),
                     id,
                     view.set().name());
+        }
+    }
+
+    @Command(
+            name = "discard",
+            description = "Forget a dead letter: its close is not tried again. The ledger keeps who discarded it.",
+            footer = "  holdfast sessions discard rooms room-17 1794976521438902")
+    static final class Discard extends OnSet {
+
+        @Parameters(index = "1", paramLabel = "ID", description = "The session.")
+        private String id = "";
+
+        @Parameters(index = "2", paramLabel = "EPOCH", description = "Its life, as dead-letters shows it.")
+        private long epoch;
+
+        @Override
+        Answer on(HoldView view) {
+            view.discard(id, epoch, Lives.operator());
+            return Lives.discarded(id, epoch);
         }
     }
 

@@ -101,11 +101,12 @@ public final class SessionSnapshots implements Duty {
         root(claim.id(), claim.epoch()).drop();
     }
 
-    /** A session that was lost is held again, perhaps in another life: its snapshot goes with it if it is still there. */
-    public void moveOn(SessionRegained regained) {
-        if (regained.unbroken()) {
-            return;
-        }
+    /** Sessions that were lost are held again, perhaps in another life: their snapshots go with them if they are still there. */
+    public void moveOn(List<SessionRegained> regained) {
+        regained.stream().filter(one -> !one.unbroken()).forEach(this::moveOn);
+    }
+
+    private void moveOn(SessionRegained regained) {
         Root before = root(regained.id(), regained.lostEpoch());
         Optional<ValueId> target = before.target();
         if (target.isPresent()) {

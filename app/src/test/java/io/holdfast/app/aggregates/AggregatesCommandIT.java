@@ -70,7 +70,10 @@ class AggregatesCommandIT {
                 visits.add("a b", new Visits(7));
                 visits.publish();
                 whileItIsOpen(uri);
-                assertThat(run("aggregates", "close", "visits", "a b", "--redis", uri))
+                assertThat(run("aggregates", "end", "visits", "a b", "--redis", uri))
+                        .isEqualTo(ExitCode.UNREACHABLE);
+                assertThat(err.toString()).contains("is held by web-1#", "wait until it leaves, or force the end");
+                assertThat(run("aggregates", "end", "visits", "a b", "--force", "--redis", uri))
                         .isEqualTo(ExitCode.OK);
                 await().atMost(Duration.ofSeconds(30))
                         .until(() -> run("aggregates", "dead-letters", "visits", "--redis", uri) == ExitCode.FINDING);
@@ -95,6 +98,40 @@ class AggregatesCommandIT {
                 assertThat(row.getString(1) + row.getLong(2)).isEqualTo("a b7");
                 assertThat(row.next()).isFalse();
             }
+        }
+    }
+
+    @Test
+    void operatorDiscardsADeadLetterAndTheLedgerSaysWho() {
+        try (EmbeddedStore.Running server = ServiceLoader.load(EmbeddedStore.class)
+                        .findFirst()
+                        .orElseThrow()
+                        .start(null);
+                Holdfast holdfast = Holdfast.connect(server.uri().toString());
+                Aggregates<Visits> visits = holdfast.aggregates("visits", Visits.class, Visits::plus)
+                        .set(AggregateSettings.LEASE, Duration.ofSeconds(1))
+                        .sink(batch -> batch.forEach(flush -> flush.refuse("never")))
+                        .start()) {
+            String uri = server.uri().toString();
+            visits.add("a", new Visits(7));
+            String epoch = String.valueOf(visits.end("a"));
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> run("aggregates", "dead-letters", "visits", "--redis", uri) == ExitCode.FINDING);
+            assertThat(run("aggregates", "discard", "visits", "a", "1", "--redis", uri))
+                    .isEqualTo(ExitCode.NOT_FOUND);
+            assertThat(run("aggregates", "discard", "visits", "a", "--redis", uri))
+                    .isEqualTo(ExitCode.USAGE);
+            assertThat(json("aggregates", "discard", "visits", "a", epoch, "--redis", uri, "--json")
+                            .get("discarded")
+                            .getAsBoolean())
+                    .isTrue();
+            assertThat(run("aggregates", "dead-letters", "visits", "--redis", uri))
+                    .isEqualTo(ExitCode.OK);
+            assertThat(run("aggregates", "retry", "visits", "a", "--redis", uri))
+                    .isEqualTo(ExitCode.NOT_FOUND);
+            out.getBuffer().setLength(0);
+            assertThat(run("why", "aggregate:visits/a", "--redis", uri)).isEqualTo(ExitCode.OK);
+            assertThat(out.toString()).contains("is gone: discarded", "by operator-");
         }
     }
 
@@ -123,9 +160,10 @@ class AggregatesCommandIT {
     private void whenItIsGone(String uri) {
         out.getBuffer().setLength(0);
         assertThat(run("why", "aggregate:visits/a b", "--redis", uri)).isEqualTo(ExitCode.OK);
-        assertThat(out.toString()).contains("is gone: flushed, ", "closed by an operator", "1 updates in 1 parts");
+        assertThat(out.toString()).contains("is gone: flushed, ", "ended by an operator", "1 updates in 1 parts");
         assertThat(run("why", "aggregate:visits/never", "--redis", uri)).isEqualTo(ExitCode.NOT_FOUND);
-        assertThat(run("aggregates", "close", "visits", "a b", "--redis", uri)).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("aggregates", "end", "visits", "a b", "--force", "--redis", uri))
+                .isEqualTo(ExitCode.NOT_FOUND);
     }
 
     private ExitCode run(String... arguments) {

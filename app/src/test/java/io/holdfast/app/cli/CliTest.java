@@ -160,7 +160,7 @@ class CliTest {
         out.getBuffer().setLength(0);
         assertThat(run("sample", "--json", "--verbose")).isEqualTo(ExitCode.UNREACHABLE);
         assertThat(json().keySet()).containsExactly("done", "error");
-        assertThat(err.toString()).contains("HoldfastException: it broke", "\tat ");
+        assertThat(err.toString()).contains("HoldfastException: RETRY: it broke; try again", "\tat ");
     }
 
     @Test

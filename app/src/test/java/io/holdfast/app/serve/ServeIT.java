@@ -131,10 +131,11 @@ class ServeIT {
                     .lease(Duration.ofSeconds(1))
                     .grace(Duration.ofMinutes(10))
                     .start();
-            rooms.acquire("ada");
+            SessionHold hold = rooms.acquire("ada");
             try (Daemon daemon = daemons.start("serve.sessions = rooms")) {
                 daemons.awaitReady(daemon);
-                dying.close(); // releases nothing, as a crash
+                dying.duties().close(); // nothing is renewed any more, as after a crash
+                assertThat(hold.id()).isEqualTo("ada");
                 HoldView view = observer.sessions("rooms").look().orElseThrow();
                 await().atMost(Daemons.PATIENCE)
                         .until(() -> !view.list(HoldView.State.GRACE, 1).isEmpty());

@@ -54,7 +54,7 @@ class SessionsCommandIT {
                 JsonObject shown = json("sessions", "show", "rooms", "a b", "--redis", uri, "--json");
                 assertThat(shown.getAsJsonArray("holders").toString()).contains("web-1#");
                 assertThat(shown.getAsJsonArray("data").toString()).contains("ann");
-                assertThat(run("sessions", "close", "rooms", "a b", "--redis", uri))
+                assertThat(run("sessions", "end", "rooms", "a b", "--redis", uri))
                         .isEqualTo(ExitCode.USAGE);
                 assertThat(err.toString()).contains("is held by web-1#");
                 assertThat(json("why", "session:rooms/a b", "--redis", uri, "--json")
@@ -80,6 +80,47 @@ class SessionsCommandIT {
                         .isEqualTo(ExitCode.USAGE);
                 assertThat(run("sessions", "list", "rooms", "--redis", uri)).isEqualTo(ExitCode.OK);
             }
+        }
+    }
+
+    @Test
+    void letterOfASessionThatIsServedAgainIsNotRetriedButMayBeDiscarded() {
+        try (EmbeddedStore.Running server = ServiceLoader.load(EmbeddedStore.class)
+                        .findFirst()
+                        .orElseThrow()
+                        .start(null);
+                Holdfast holdfast = Holdfast.connect(server.uri().toString());
+                Sessions rooms = holdfast.sessions("rooms")
+                        .lease(Duration.ofSeconds(1))
+                        .grace(Duration.ZERO)
+                        .set(SessionSettings.ATTEMPTS, 1)
+                        .onClose(claim -> {
+                            throw new IllegalStateException("never");
+                        })
+                        .start()) {
+            String uri = server.uri().toString();
+            SessionHold first = rooms.acquire("a");
+            String epoch = String.valueOf(first.epoch());
+            first.close();
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> run("sessions", "dead-letters", "rooms", "--redis", uri) == ExitCode.FINDING);
+            try (SessionHold second = rooms.acquire("a")) {
+                assertThat(run("sessions", "retry", "rooms", "a", "--redis", uri))
+                        .isEqualTo(ExitCode.UNREACHABLE);
+                assertThat(err.toString())
+                        .contains("a newer life of session 'a' is open")
+                        .contains("discard the letter");
+                assertThat(run("sessions", "retry", "rooms", "--redis", uri)).isEqualTo(ExitCode.FINDING);
+                assertThat(run("sessions", "discard", "rooms", "a", epoch, "--redis", uri))
+                        .isEqualTo(ExitCode.OK);
+                assertThat(run("sessions", "discard", "rooms", "a", epoch, "--redis", uri))
+                        .isEqualTo(ExitCode.NOT_FOUND);
+                assertThat(second.isValid()).isTrue();
+                assertThat(run("sessions", "end", "rooms", "a", "--redis", uri)).isEqualTo(ExitCode.USAGE);
+                assertThat(run("sessions", "end", "rooms", "a", "--force", "--redis", uri))
+                        .isEqualTo(ExitCode.OK);
+            }
+            assertThat(run("sessions", "end", "rooms", "none", "--redis", uri)).isEqualTo(ExitCode.NOT_FOUND);
         }
     }
 

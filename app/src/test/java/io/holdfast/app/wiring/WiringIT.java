@@ -172,11 +172,11 @@ class WiringIT {
         putLeaves(1);
         SessionSnapshots snapshots = new SessionSnapshots(holdfast, "readers", "docs");
         docs.root("session:readers/17/ada").set(docs.root("main").target().orElseThrow());
-        snapshots.moveOn(new SessionRegained("ada", 17, 17));
+        snapshots.moveOn(List.of(new SessionRegained("ada", 17, 17, false)));
         assertThat(docs.roots()).containsKey("session:readers/17/ada");
-        snapshots.moveOn(new SessionRegained("ada", 17, 18));
+        snapshots.moveOn(List.of(new SessionRegained("ada", 17, 18, true)));
         assertThat(docs.roots()).containsOnlyKeys("main", "session:readers/18/ada");
-        snapshots.moveOn(new SessionRegained("ada", 16, 19));
+        snapshots.moveOn(List.of(new SessionRegained("ada", 16, 19, true)));
         assertThat(docs.roots()).doesNotContainKey("session:readers/19/ada");
     }
 

@@ -140,7 +140,7 @@ public final class AggregatesSuite implements Suite {
     }
 
     private static Position at(long[] next) {
-        return Position.at(0, next[0]++);
+        return Position.at("bench", 0, next[0]++);
     }
 
     private static Position id(long[] next) {
@@ -249,7 +249,7 @@ public final class AggregatesSuite implements Suite {
                 LockSupport.parkNanos(LEASE.plusMillis(500).toNanos()); // a new set is quiet for one lease
                 long wanted = (long) count * (round + 1);
                 long begin = System.nanoTime();
-                visits.closeAll();
+                visits.endAll();
                 while (visits.figures().flushed() < wanted) {
                     LockSupport.parkNanos(1_000_000);
                 }

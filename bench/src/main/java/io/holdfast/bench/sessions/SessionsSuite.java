@@ -28,6 +28,7 @@ import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.session.Sessions;
 import io.holdfast.testkit.RedisServer;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -286,6 +287,7 @@ public final class SessionsSuite implements Suite {
                         rules(Duration.ofSeconds(30)),
                         HolderId.newIncarnation(instance),
                         Time.system(),
+                        new SecureRandom(),
                         ReclaimReason.CLOSED);
                 holds.start();
                 for (List<String> batch : batches(ids("session-", count), 100)) {
@@ -364,6 +366,7 @@ public final class SessionsSuite implements Suite {
                 rules(grace),
                 HolderId.newIncarnation("bench"),
                 Time.system(),
+                new SecureRandom(),
                 ReclaimReason.CLOSED);
     }
 

@@ -68,6 +68,7 @@ record AggregateRules(
                 ? List.of()
                 : List.of(
                         "grace", Long.toString(softWindow.toMillis()),
+                        "hard", Long.toString(hardWindow.toMillis()),
                         "window", Long.toString(redeliveryWindow.toSeconds()));
         return new HoldRules(lease, softWindow, claim, attempts, true, ledgerCapacity, noted);
     }

@@ -12,9 +12,11 @@ import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,42 +24,55 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   parts    EPOCH=KEY -> PART LENGTH:BYTES, one after the other: what each instance has added to that epoch
- *   marks    =KEY -> what counts: the last publish of each instance, and up to where each ordered source
- *   ids      digest of (source, id, key) -> when it counted: unordered sources
- *   ends     =KEY -> when the hard window of an epoch that is held ends; later, when to see whether its marks may go
+ *            =KEY -> marks: the last publish of each instance, up to where each ordered source, the epoch's windows
+ *            #DIGEST of (source, id, key) -> the second in which it counted: unordered sources
+ *   ends     =KEY -> when the open epoch ends, whoever holds it: its hard window, or its extension if that is later
+ *   kept     =KEY -> until when the open epoch was extended
+ *   look     =KEY -> when to see whether its marks may go
+ *   ids      DIGEST -> when it counted, to forget it in time
  *   meta     also: bytes, of all parts that wait
  * </pre>
  *
  * A publish is decided in {@code publish.lua} alone. It names the number of the publish on whose top it is made, and counts only
  * if that is the last one of this instance that counts. So of two calls of which one is late or repeated at most one counts,
- * whatever their order, and the refused one is told which.
+ * whatever their order, and the refused one is told which. It counts by one write, to {@code parts}; everything else is an index
+ * that {@code rebuild.lua} can make again.
  */
 final class AggregateScripts {
 
     private static final Script PUBLISH = script(
             "publish.lua",
-            "meta things due parts marks ends ids",
+            "meta things due parts ends look ids",
             "part lease file hard-ms window-s limit entries…",
-            "status entries…");
+            "status second entries…");
+    private static final Script PUBLISH_LEAVING = script(
+            "publish-leaving.lua",
+            "meta things due parts ends look ids",
+            "part lease file hard-ms window-s limit entries…",
+            "status second entries…");
     private static final Script TEND = script(
             "tend.lua",
-            "meta things due closing claims ends marks ids",
+            "meta things due closing claims parts ends look kept ids deadlines lengths",
             "limit window-s by",
             "status next-ms frozen forgotten bytes more");
     private static final Script FREEZE =
-            script("freeze.lua", "things due closing claims", "by evidence things…", "statuses…");
-    private static final Script FREEZE_ALL =
-            script("freeze-all.lua", "things due closing claims", "by evidence before offset limit", "looked frozen");
-    private static final Script EXTEND = script("extend.lua", "things due ends", "thing ms", "status end-ms");
-    private static final Script FLUSHED = script(
-            "flushed.lua",
-            "meta things closing claims parts ledger ends",
-            "space by capacity window-s claims…",
-            "statuses…");
-    private static final Script BURY =
-            script("bury.lua", "things closing claims letters", "key token reason", "status");
+            script("freeze.lua", "things due closing claims ends kept", "by evidence lease thing", "status");
+    private static final Script FREEZE_ALL = script(
+            "freeze-all.lua",
+            "things due closing claims ends kept",
+            "by evidence before cursor limit",
+            "cursor frozen");
+    private static final Script EXTEND =
+            script("extend.lua", "things due parts ends kept", "thing ms", "status end-ms");
+    private static final Script FLUSHED =
+            script("flushed.lua", "meta things closing claims parts ledger", "space by capacity claims…", "statuses…");
     private static final Script PARTS = script("parts.lua", "parts", "keys…", "packed…");
-    private static final Script SHOW = script("show.lua", "meta ends marks", "thing", "now-ms end-ms marks bytes");
+    private static final Script PEEK = script("peek.lua", "things parts", "thing", "epoch packed");
+    private static final Script SHOW = script("show.lua", "meta ends parts", "thing", "now-ms end-ms marks bytes");
+    private static final Script REBUILD =
+            script("rebuild.lua", "meta things due closing parts ends look kept ids sizes", "cursor", "cursor");
+    private static final List<Script> ALL =
+            List.of(PUBLISH, PUBLISH_LEAVING, TEND, FREEZE, FREEZE_ALL, EXTEND, FLUSHED, PARTS, PEEK, SHOW, REBUILD);
 
     private final ScriptCaller caller;
     private final HoldSet set;
@@ -66,7 +81,7 @@ final class AggregateScripts {
     AggregateScripts(ScriptCaller caller, HoldSet set) {
         this.caller = caller;
         this.set = set;
-        for (Script script : List.of(PUBLISH, TEND, FREEZE, FREEZE_ALL, EXTEND, FLUSHED, BURY, PARTS, SHOW)) {
+        for (Script script : ALL) {
             List<List<byte[]>> byShard = new ArrayList<>();
             for (int shard = 0; shard < set.shards(); shard++) {
                 var keyspace = set.keyspace(shard);
@@ -99,8 +114,46 @@ final class AggregateScripts {
         }
     }
 
-    /** The first and the last position of an ordered source that an entry has. */
-    record Span(String source, long from, long to) {}
+    /**
+     * The first and the last position of an ordered source that an entry has.
+     *
+     * @param refused positions up to the last one whose update was refused: they count when they are delivered again
+     */
+    record Span(String source, long from, long to, List<Long> refused) {
+
+        /** The same with a further position. */
+        Span with(long position, List<Long> refusedUpTo) {
+            return new Span(source, Math.min(from, position), Math.max(to, position), refusedUpTo);
+        }
+
+        private String last() {
+            StringBuilder text = new StringBuilder().append(to);
+            for (int i = 0; i < refused.size(); i++) {
+                text.append(i == 0 ? ':' : ',').append(refused.get(i));
+            }
+            return text.toString();
+        }
+    }
+
+    /** Up to where an ordered source was counted for a key, but for some positions whose updates were refused. */
+    record Seen(long position, List<Long> refused) {
+
+        boolean covers(long at) {
+            return at <= position && !refused.contains(at);
+        }
+
+        /** {@code POSITION} or {@code POSITION:REFUSED,REFUSED…}. */
+        static Seen parse(String text) {
+            String[] parts = text.split(":");
+            List<Long> refused = new ArrayList<>();
+            if (parts.length > 1) {
+                for (String one : parts[1].split(",")) {
+                    refused.add(Long.parseLong(one));
+                }
+            }
+            return new Seen(Long.parseLong(parts[0]), refused);
+        }
+    }
 
     private static final byte[] NOTHING = {};
 
@@ -134,7 +187,7 @@ final class AggregateScripts {
             for (Span span : spans) {
                 arguments.add(bytes(span.source()));
                 arguments.add(bytes(Long.toString(span.from())));
-                arguments.add(bytes(Long.toString(span.to())));
+                arguments.add(bytes(span.last()));
             }
             arguments.addAll(ids);
         }
@@ -156,29 +209,34 @@ final class AggregateScripts {
         record Otherwise(long last, long open, byte @Nullable [] part) implements Answer {}
 
         /** It does not: these positions were counted before. */
-        record Seen(Map<String, Long> sources, List<Integer> ids) implements Answer {}
+        record SeenBefore(Map<String, Seen> sources, Set<Integer> ids) implements Answer {}
 
         /** It does not: too much waits for the sink. */
         record Full() implements Answer {}
     }
 
-    Call publishing(int shard, Sender sender, List<Entry> entries) {
+    /** @param giving all entries leave for good: it works also when the server is full */
+    Call publishing(int shard, Sender sender, List<Entry> entries, boolean giving) {
         List<byte[]> arguments = sender.arguments();
         entries.forEach(entry -> entry.addTo(arguments));
-        return call(PUBLISH, shard, arguments);
+        return call(giving ? PUBLISH_LEAVING : PUBLISH, shard, arguments);
     }
 
-    /** The answers to the entries in order; empty if the lease is gone. */
-    static List<Answer> answers(Reply reply) {
+    /** The answers to the entries in order, none if the lease is gone; and the server's second. */
+    record Answers(List<Answer> each, long second) {
+        static final Answers NONE = new Answers(List.of(), 0);
+    }
+
+    static Answers answers(Reply reply) {
         if (!reply.text(0).equals("OK")) {
-            return List.of();
+            return Answers.NONE;
         }
         List<Answer> answers = new ArrayList<>();
         List<Reply> parts = reply.parts();
-        for (Reply part : parts.subList(1, parts.size())) {
+        for (Reply part : parts.subList(2, parts.size())) {
             answers.add(answer(part.bytes()));
         }
-        return answers;
+        return new Answers(answers, reply.number(1));
     }
 
     private static Answer answer(byte[] line) {
@@ -205,17 +263,17 @@ final class AggregateScripts {
     }
 
     private static Answer seen(String text) {
-        Map<String, Long> sources = new HashMap<>();
-        List<Integer> ids = new ArrayList<>();
+        Map<String, Seen> sources = new HashMap<>();
+        Set<Integer> ids = new HashSet<>();
         for (String one : text.substring(1).split("\n")) {
             if (one.charAt(0) == '#') {
                 ids.add(Integer.parseInt(one.substring(1)));
             } else {
                 int space = one.indexOf(' ');
-                sources.put(one.substring(1, space), Long.parseLong(one.substring(space + 1)));
+                sources.put(one.substring(1, space), Seen.parse(one.substring(space + 1)));
             }
         }
-        return new Answer.Seen(sources, ids);
+        return new Answer.SeenBefore(sources, ids);
     }
 
     /** What a round of tending found in a shard; {@code nextMillis} is -1 if nothing is open. */
@@ -229,26 +287,53 @@ final class AggregateScripts {
         return call(TEND, shard, texts(Integer.toString(limit), Long.toString(windowSeconds), by));
     }
 
-    /** The epoch that ended; 0: there was none open; -1: too many earlier ones are unfinished. */
-    long freeze(int shard, String by, String evidence, String key) {
-        String status =
-                caller.call(call(FREEZE, shard, texts(by, evidence, '=' + key))).text(0);
-        return switch (status) {
-            case "GONE" -> 0;
-            case "BUSY" -> -1;
-            default -> Long.parseLong(status.substring(3));
+    /** What became of the wish to end an epoch. */
+    record Frozen(long epoch, String heldBy) {
+        static final Frozen NONE = new Frozen(0, "");
+        static final Frozen BUSY = new Frozen(-1, "");
+    }
+
+    /**
+     * Ends the open epoch of a key.
+     *
+     * @param lease refused if another lease holds the key; empty: whoever holds it
+     */
+    Frozen freeze(int shard, String by, String evidence, String lease, String key) {
+        String status = caller.call(call(FREEZE, shard, texts(by, evidence, lease, '=' + key)))
+                .text(0);
+        return switch (status.split(" ", 2)[0]) {
+            case "GONE" -> Frozen.NONE;
+            case "BUSY" -> Frozen.BUSY;
+            case "HELD" -> new Frozen(0, status.substring(5));
+            default -> new Frozen(Long.parseLong(status.substring(3)), "");
         };
     }
 
-    /** How many were looked at and how many epochs ended. */
-    record FrozenAll(long looked, long frozen) {}
+    /** Where to go on, "0" at the end, and how many epochs ended. */
+    record FrozenAll(String cursor, long frozen) {}
 
-    FrozenAll freezeAll(int shard, String by, String evidence, long before, long offset, int limit) {
-        Reply reply = caller.call(call(
-                FREEZE_ALL,
-                shard,
-                texts(by, evidence, epochText(before), Long.toString(offset), Integer.toString(limit))));
-        return new FrozenAll(reply.number(0), reply.number(1));
+    FrozenAll freezeAll(int shard, String by, String evidence, long before, String cursor, int limit) {
+        Reply reply = caller.call(
+                call(FREEZE_ALL, shard, texts(by, evidence, epochText(before), cursor, Integer.toString(limit))));
+        return new FrozenAll(reply.text(0), reply.number(1));
+    }
+
+    /** One step of making the indexes of a shard again; begins and ends with the cursor "0". */
+    String rebuild(int shard, String cursor) {
+        return caller.call(call(REBUILD, shard, texts(cursor))).text(0);
+    }
+
+    /** Makes the indexes of a shard again, in bounded steps. */
+    void rebuild(int shard) {
+        String cursor = "0";
+        do {
+            cursor = rebuild(shard, cursor);
+        } while (!cursor.equals("0"));
+    }
+
+    /** The parts of the open epoch; empty if none is open. */
+    byte[] peek(int shard, String key) {
+        return caller.call(call(PEEK, shard, texts('=' + key))).part(1).bytes();
     }
 
     /** For how many milliseconds the epoch may stay open now; -1 if there is none. */
@@ -260,20 +345,14 @@ final class AggregateScripts {
     /** A claim whose value is in the sink. */
     record Done(Claim claim, String note) {}
 
-    Call committing(int shard, String by, int ledgerCapacity, long windowSeconds, List<Done> done) {
-        List<byte[]> arguments = texts(set.name(), by, Integer.toString(ledgerCapacity), Long.toString(windowSeconds));
+    Call committing(int shard, String by, int ledgerCapacity, List<Done> done) {
+        List<byte[]> arguments = texts(set.name(), by, Integer.toString(ledgerCapacity));
         for (Done one : done) {
             arguments.add(bytes(field(one.claim().id(), one.claim().epoch())));
             arguments.add(bytes(Long.toString(one.claim().token())));
             arguments.add(bytes(one.note()));
         }
         return call(FLUSHED, shard, arguments);
-    }
-
-    String bury(int shard, Claim claim, String reason) {
-        return caller.call(call(
-                        BURY, shard, texts(field(claim.id(), claim.epoch()), Long.toString(claim.token()), reason)))
-                .text(0);
     }
 
     Call fetching(int shard, List<Claim> claims) {

@@ -3,6 +3,7 @@ package io.holdfast.redis.aggregate;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.ThingId;
+import io.holdfast.redis.aggregate.AggregateScripts.Frozen;
 import io.holdfast.redis.aggregate.AggregateScripts.Shown;
 import io.holdfast.redis.hold.HoldSet;
 import io.holdfast.redis.hold.HoldView;
@@ -14,6 +15,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A set of aggregates as an observer sees it: without a lease, and without changing anything but what an operator asks for. */
@@ -32,17 +35,24 @@ public final class AggregateView {
         return HoldView.find(link, ThingId.Kind.AGGREGATE, name).map(found -> new AggregateView(link, found.set()));
     }
 
-    /** An instance's part of an epoch. */
+    /**
+     * An instance's part of an epoch.
+     *
+     * @param published how often the instance has published it; 0 if that is no longer known
+     * @param publishedAt when it did so last, by the server's clock; null if that is no longer known
+     */
     public record Part(
             String instance,
             long bytes,
             long updates,
-            @Nullable Instant lastEvent) {}
+            @Nullable Instant lastEvent,
+            long published,
+            @Nullable Instant publishedAt) {}
 
     /**
      * An epoch of a key.
      *
-     * @param endsInMillis until the hard window is over, if it is open
+     * @param endsInMillis until the hard window is over, or its extension if that is later; 0 if the epoch is not open
      */
     public record Epoch(Life life, long endsInMillis, List<Part> parts) {
         public long bytes() {
@@ -62,12 +72,13 @@ public final class AggregateView {
             Shown shown = scripts.show(shard, key);
             boolean open = life.state() == HoldView.State.LIVE || life.state() == HoldView.State.GRACE;
             long ends = open && shown.endMillis() >= 0 ? shown.endMillis() - shown.nowMillis() : 0;
-            epochs.add(new Epoch(life, ends, parts(scripts.packed(shard, key, life.epoch()))));
+            epochs.add(new Epoch(
+                    life, ends, parts(scripts.packed(shard, key, life.epoch()), shown.marks(), life.epoch())));
         }
         return epochs;
     }
 
-    private static List<Part> parts(byte[] packed) {
+    private static List<Part> parts(byte[] packed, String marks, long epoch) {
         List<Part> parts = new ArrayList<>();
         for (PartCodec.Named named : PartCodec.unpack(packed)) {
             Tally tally;
@@ -76,11 +87,17 @@ public final class AggregateView {
             } catch (HoldfastException e) {
                 tally = Tally.NONE; // a part that cannot be read is shown by its size
             }
+            // PART NUMBER EPOCH UNTIL-S PUBLISHED SEEN-S: see marks.lua
+            Matcher mark = Pattern.compile("\n" + named.name() + " \\d+ " + epoch + " \\d+ (\\d+) (\\d+)")
+                    .matcher(marks);
+            boolean known = mark.find();
             parts.add(new Part(
                     named.name(),
                     named.bytes().length,
                     tally.updates(),
-                    tally.last().orElse(null)));
+                    tally.last().orElse(null),
+                    known ? Long.parseLong(mark.group(1)) : 0,
+                    known ? Instant.ofEpochSecond(Long.parseLong(mark.group(2))) : null));
         }
         return parts;
     }
@@ -101,25 +118,63 @@ public final class AggregateView {
         return new Stats(view.stats(), bytes);
     }
 
-    /** Ends the open epoch of a key, whoever holds it; GONE if there is none. */
-    public long close(String key, String by) {
-        long epoch = scripts.freeze(view.set().shardOf(view.set().check(key)), by, "closed by an operator", key);
+    /**
+     * Ends the open epoch of a key that no instance holds.
+     *
+     * @return the epoch
+     * @throws HoldfastException GONE if the key is not open; RETRY while an instance holds it, or if too many earlier epochs
+     *     of it wait for the sink
+     */
+    public long end(String key, String by) {
+        return ended(key, by, "-");
+    }
+
+    /** Ends the open epoch of a key, whoever holds it; what holders have not published goes into the next one. */
+    public long forceEnd(String key, String by) {
+        return ended(key, by, "");
+    }
+
+    private long ended(String key, String by, String lease) {
+        int shard = view.set().shardOf(view.set().check(key));
+        long epoch = epochOf(key, scripts.freeze(shard, by, "ended by an operator", lease, key));
         if (epoch == 0) {
             throw new HoldfastException(Category.GONE, "no open aggregate '" + key + "' in " + view.set());
         }
-        if (epoch < 0) {
+        return epoch;
+    }
+
+    /** The epoch that ended, 0 if none was open; throws if it could not be ended. */
+    static long epochOf(String key, Frozen frozen) {
+        if (!frozen.heldBy().isEmpty()) {
+            throw new HoldfastException(
+                    Category.RETRY,
+                    "aggregate '" + key + "' is held by " + frozen.heldBy(),
+                    "wait until it leaves, or force the end",
+                    null);
+        }
+        if (frozen.epoch() < 0) {
             throw new HoldfastException(
                     Category.RETRY,
                     "too many earlier epochs of '" + key + "' wait for the sink",
                     "see that the sink works, then try again",
                     null);
         }
-        return epoch;
+        return frozen.epoch();
     }
 
     /** Gives a dead letter its attempts back. */
     public void retry(String key, long epoch) {
         view.retry(key, epoch);
+    }
+
+    /**
+     * Forgets a dead letter and its parts.
+     *
+     * @param by the text form of a {@link io.holdfast.HolderId}
+     * @throws HoldfastException GONE if there is no such letter; MISUSE if {@code by} is not a holder
+     */
+    public void discard(String key, long epoch, String by) {
+        view.discard(key, epoch, by);
     }
 
     /** What is gone, of the key's shard. */

@@ -10,18 +10,26 @@ import io.holdfast.Time;
 import io.holdfast.redis.aggregate.AggregateScripts.FrozenAll;
 import io.holdfast.redis.hold.HoldSet;
 import io.holdfast.redis.hold.Holds;
+import io.holdfast.redis.hold.MendingCaller;
 import io.holdfast.redis.hold.ScriptCaller;
 import io.holdfast.redis.link.Client;
+import io.holdfast.redis.link.Opened;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BinaryOperator;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,14 +38,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * var visits = holdfast.aggregates("visits", Visit.class, Visit::merge).sink(JdbcSink.to(dataSource)).start();
- * visits.add(page, visit, at(partition, offset));
- * bus.acknowledge(visits.durable(partition));
+ * visits.add(page, visit, at(topic, partition, offset));
+ * visits.durable(topic, partition).ifPresent(bus::acknowledge);
  * }</pre>
  *
  * <h2>The life of a key</h2>
  *
  * <pre>{@code
- *   absent -- first publish --> OPEN -- nobody added for the soft window, or the hard window is over, or close --> CLOSING
+ *   absent -- first publish --> OPEN -- nobody added for the soft window, or the hard window is over, or end --> CLOSING
  *                                ^                                                                                   |
  *   each instance has a part of its own, and replaces it by a larger one                    merge all parts, sink, commit
  *                                                                                                                    |
@@ -52,7 +60,14 @@ import org.jspecify.annotations.Nullable;
  * An update is <b>durable</b> when Redis has acknowledged a publish that contains it: then the stage that {@link #add} returned
  * completes, and {@link #durable} covers its position. A durable update is in exactly one epoch, and that is flushed at least
  * once, with the same bytes each time; a sink that writes once per (key, epoch), as {@link JdbcSink} does, makes it exactly once.
- * An update that is not durable when this process dies is lost here, and the bus delivers it again.
+ * An update that is not durable when this process dies is lost here, and the bus delivers it again. An update that can never be
+ * published is <b>refused</b>: its stage fails, {@link #durable} stays before it until {@link #skip} or another delivery, and it
+ * counts when it is delivered again and fits.
+ *
+ * <h2>Windows</h2>
+ *
+ * The hard end of an epoch is fixed when the epoch begins, whoever begins it. The soft end is never after it. {@link #extend} moves
+ * both; of several extensions the latest holds, and it outlives whoever asked for it.
  *
  * <h2>How it stays true</h2>
  *
@@ -65,8 +80,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>The end of an epoch</b> is one script that takes the key out of the open ones. A publish either came before, and its
  * part is merged, or is told that the epoch is over, and goes into the next one. Leaving and lapsing never remove a part.
  *
- * <p><b>A replaced store.</b> Nothing lapses and nothing is claimed for one lease; an instance that still has its part of the
- * open epoch in memory puts it back with its next update. What asynchronous replication has lost beyond that is lost.
+ * <p><b>A replaced store.</b> Nothing lapses and nothing is claimed for one lease; an instance publishes every part that it has
+ * in memory again at once, also of an epoch that the store lost as a whole. What else asynchronous replication lost is lost.
  *
  * <p>Instances hold a key while they add to it; their leases, the claims on ended epochs and dead letters are those of {@link
  * Holds}. Closing the Holdfast client alone leaves nothing: the leases lapse, and the parts are flushed by the others.
@@ -86,7 +101,10 @@ public final class Aggregates<T> implements AutoCloseable {
     private final Flushers<T> flushers;
     private final List<LocalTable<T>> tables = new ArrayList<>();
     private final ConcurrentHashMap<String, SourceProgress> sources = new ConcurrentHashMap<>();
+    private final BinaryOperator<T> merge;
+    private final PartCodec<T> codec;
     private final List<Assignment> assignments = new ArrayList<>();
+    private final Opened opened;
 
     Aggregates(
             Client client,
@@ -96,11 +114,15 @@ public final class Aggregates<T> implements AutoCloseable {
             AggregatesBuilder<T> given,
             PartCodec<T> codec) {
         HoldSet set = new HoldSet(ThingId.Kind.AGGREGATE, name, rules.shards(), HoldSet.Mode.HOLDERS);
-        var self = client.self().reborn();
+        var self = client.self().reborn(client.random());
         this.by = self.toString();
         this.time = client.time();
-        this.holds = new Holds(caller, set, rules.holdRules(), self, time, ReclaimReason.FLUSHED);
-        this.scripts = new AggregateScripts(caller, set);
+        this.merge = given.merge();
+        this.codec = codec;
+        AggregateScripts unmended = new AggregateScripts(caller, set);
+        ScriptCaller mending = new MendingCaller(caller, set, rules.softWindow(), unmended::rebuild);
+        this.holds = new Holds(mending, set, rules.holdRules(), self, time, client.random(), ReclaimReason.FLUSHED);
+        this.scripts = new AggregateScripts(mending, set);
         this.view = new AggregateView(client.link(), set);
         AtomicLong numbers = new AtomicLong();
         for (int shard = 0; shard < rules.shards(); shard++) {
@@ -110,17 +132,20 @@ public final class Aggregates<T> implements AutoCloseable {
         String part = HexFormat.of().toHexDigits(self.incarnation());
         String prefix = "aggregates:" + name + " ";
         for (int lane = 0; lane < Publisher.lanes(rules.shards()); lane++) {
-            lanes.add(new Publisher<>(prefix + "publish " + lane, scripts, holds, rules, figures, part, lane, tables));
+            lanes.add(new Publisher<>(
+                    prefix + "publish " + lane, scripts, holds, rules, figures, part, lane, tables, given.callbacks()));
         }
         this.flushers = new Flushers<>(prefix + "claims", client, scripts, holds, rules, figures, given, codec, by);
         holds.start();
         List<Duty> duties = new ArrayList<>(lanes);
         duties.addAll(List.of(
                 new HeartbeatDuty(prefix + "heartbeat", holds, rules.heartbeat()),
-                flushers,
-                new TendDuty(prefix + "tend", scripts, holds, flushers, rules, figures, by, time)));
+                flushers.runner,
+                new TendDuty(prefix + "tend", scripts, holds, flushers, rules, figures, by, client.random())));
         duties.forEach(duty -> assignments.add(client.duties().add(duty)));
-        flushers.whenFree(assignments.getLast()::wake);
+        this.opened = client.opened();
+        opened.add(this);
+        flushers.runner.whenFree(assignments.getLast()::wake);
     }
 
     private void hurry(int lane) {
@@ -133,10 +158,14 @@ public final class Aggregates<T> implements AutoCloseable {
     }
 
     /**
-     * Adds an update. Returns at once, but for waiting for room when too much is under way; then it fails with RETRY, and the
-     * bus should deliver the update again.
+     * Adds an update. Waits up to {@code aggregates.add-wait} if too much is under way, and not for Redis otherwise.
      *
-     * @return completes when the update is durable; fails if it can never be
+     * @return completes when the update is durable; fails if it can never be. Nobody but this set can complete it. What depends
+     *     on it runs in the executor for callbacks ({@link AggregatesBuilder#callbacks}), by default a virtual thread, and may
+     *     add.
+     * @throws HoldfastException RETRY if there is no room: the bus should deliver the update again; FULL if too much waits for
+     *     the sink, or too many refused updates of the source were not skipped; MISUSE for a key, an update or a position that
+     *     cannot be right
      */
     public CompletionStage<@Nullable Void> add(String key, T update, Position position) {
         return add(key, update, position, null);
@@ -145,25 +174,87 @@ public final class Aggregates<T> implements AutoCloseable {
     /** @param eventTime when it happened, by whoever made the update; the sink is told the first and the last of an epoch */
     public CompletionStage<@Nullable Void> add(
             String key, T update, @Nullable Position position, @Nullable Instant eventTime) {
-        HoldSet set = holds.set();
-        set.check(Objects.requireNonNull(key, "key"));
+        check(key, update);
+        SourceProgress progress = null;
+        if (position instanceof Position.Ordered ordered) {
+            progress = progress(ordered.source());
+            progress.check(ordered.position());
+        }
+        return addChecked(key, update, position, progress, eventTime);
+    }
+
+    /**
+     * Adds the updates of one message, one for each key. {@link #durable} does not cover the position before all of them are
+     * durable, and after a failure the same call may be repeated: what was added already counts once.
+     *
+     * @return completes when all of them are durable; fails if one can never be
+     * @throws HoldfastException as {@link #add}
+     */
+    public CompletionStage<@Nullable Void> addAll(Position position, Map<String, T> updates) {
+        updates.forEach(this::check);
+        SourceProgress progress = null;
+        SourceProgress.Place place = null;
+        if (position instanceof Position.Ordered ordered) {
+            progress = progress(ordered.source());
+            progress.check(ordered.position());
+            place = progress.begin(ordered.position());
+        }
+        CompletableFuture<@Nullable Void> all = CompletableFuture.completedFuture(null);
+        Set<String> left = new LinkedHashSet<>(updates.keySet());
+        try {
+            for (Map.Entry<String, T> one : updates.entrySet()) {
+                CompletionStage<@Nullable Void> added =
+                        addChecked(one.getKey(), one.getValue(), position, progress, null);
+                left.remove(one.getKey());
+                all = all.thenCombine(added, (nothing, neither) -> null);
+            }
+        } finally {
+            if (progress != null && place != null) {
+                SourceProgress source = progress;
+                long at = place.position;
+                left.forEach(key -> source.failed(at, key)); // none if all were added
+                progress.complete(place);
+            }
+        }
+        return all.minimalCompletionStage();
+    }
+
+    private void check(String key, T update) {
+        holds.set().check(Objects.requireNonNull(key, "key"));
         if (update == null) {
             throw HoldfastException.misuse("a null update for key '" + key + "'", "give a value");
         }
+    }
+
+    private CompletionStage<@Nullable Void> addChecked(
+            String key,
+            T value,
+            @Nullable Position position,
+            @Nullable SourceProgress progress,
+            @Nullable Instant eventTime) {
         long millis = eventTime == null ? Update.NO_EVENT_TIME : eventTime.toEpochMilli();
-        Update<T> added = switch (position) {
-            case null -> new Update<>(update, null, -1, null, millis);
-            case Position.Ordered ordered -> {
-                SourceProgress progress = progress(ordered.source());
-                progress.check(ordered.position());
-                yield new Update<>(update, progress, ordered.position(), null, millis);
-            }
+        Update<T> update = switch (position) {
+            case null -> new Update<>(value, null, -1, null, millis);
+            case Position.Ordered ordered -> new Update<>(value, progress, ordered.position(), null, millis);
             case Position.Unordered unordered ->
-                new Update<>(update, null, -1, Digest.of(unordered.source(), unordered.id(), key), millis);
+                new Update<>(value, null, -1, Digest.of(unordered.source(), unordered.id(), key), millis);
         };
-        Batch<T> batch = tables.get(set.shardOf(key)).add(key, added);
+        Update<T> added;
+        try {
+            added = tables.get(holds.set().shardOf(key)).add(key, update);
+        } catch (HoldfastException e) {
+            if (progress != null && e.category() != Category.MISUSE) {
+                progress.failed(update.position, key); // durable() must not pass it before it was added
+            }
+            throw e;
+        } catch (RuntimeException | Error e) {
+            if (progress != null) {
+                progress.failed(update.position, key);
+            }
+            throw e;
+        }
         figures.updates.increment();
-        return batch == null ? CompletableFuture.completedFuture(null) : batch.stage;
+        return added == null ? CompletableFuture.completedStage(null) : added.stage.minimalCompletionStage();
     }
 
     private SourceProgress progress(String source) {
@@ -172,16 +263,32 @@ public final class Aggregates<T> implements AutoCloseable {
     }
 
     /**
-     * Up to which position of an ordered source everything that was added here is durable; -1 if nothing is. Add all updates of
-     * one position before asking.
+     * Up to which position of an ordered source everything that was added here is durable, but for what was skipped; empty if
+     * nothing is. With messages of several keys use {@link #addAll}, or add all updates of a position before asking.
      */
-    public long durable(String source) {
+    public OptionalLong durable(String source) {
         SourceProgress progress = sources.get(source);
-        return progress == null ? -1 : progress.durable();
+        return progress == null ? OptionalLong.empty() : progress.durable();
     }
 
-    public long durable(int partition) {
-        return durable(Integer.toString(partition));
+    /** The same for a partition of a topic. */
+    public OptionalLong durable(String topic, int partition) {
+        return durable(Position.source(topic, partition));
+    }
+
+    /**
+     * Gives up what was refused at a position of an ordered source: {@link #durable} goes on past it. Also for a message that
+     * was never added, because it cannot be read.
+     *
+     * @throws HoldfastException MISUSE for a position of an unordered source, whose messages are acknowledged one by one
+     */
+    public void skip(Position position) {
+        if (!(position instanceof Position.Ordered ordered)) {
+            throw HoldfastException.misuse(
+                    "skip of a message of the unordered source '" + position.source() + "'",
+                    "acknowledge the message at the bus when its stage fails");
+        }
+        progress(ordered.source()).skip(ordered.position());
     }
 
     /**
@@ -190,6 +297,11 @@ public final class Aggregates<T> implements AutoCloseable {
      */
     public void rewind(String source) {
         sources.remove(source);
+    }
+
+    /** The same for a partition of a topic. */
+    public void rewind(String topic, int partition) {
+        rewind(Position.source(topic, partition));
     }
 
     /** Publishes everything now; returns when it is durable, or fails with RETRY. */
@@ -202,26 +314,49 @@ public final class Aggregates<T> implements AutoCloseable {
     }
 
     /** Publishes what was added to a key here. */
-    private void publish(int shard, String key) {
-        publish(() -> !tables.get(shard).hasten(key), List.of(lanes.get(Publisher.laneOf(shard))));
+    private void publish(int shard, String key, boolean giving) {
+        publish(() -> !tables.get(shard).hasten(key, giving), List.of(lanes.get(Publisher.laneOf(shard))));
     }
 
     /**
-     * Ends the open epoch of a key, whoever holds it, with everything that was added here so far.
+     * The merged value of the open epoch of a key: what all instances have published, and what was added here, which is published
+     * first. It changes nothing else.
+     *
+     * @return empty if the key is not open
+     * @throws HoldfastException RETRY if Redis does not answer; CORRUPT if a part cannot be read
+     */
+    public Optional<T> peek(String key) {
+        int shard = holds.set().shardOf(holds.set().check(key));
+        publish(shard, key, false);
+        T value = null;
+        for (PartCodec.Named named : PartCodec.unpack(scripts.peek(shard, key))) {
+            T part = codec.decode(named.bytes()).value();
+            value = value == null ? part : Partial.merged(merge, value, part);
+        }
+        return Optional.ofNullable(value);
+    }
+
+    /**
+     * Ends the open epoch of a key with everything that was added here so far.
      *
      * @return the epoch; 0 if the key is not open
+     * @throws HoldfastException RETRY while another instance holds the key, if too many earlier epochs of it wait for the sink, or
+     *     if Redis does not answer
      */
-    public long close(String key) {
+    public long end(String key) {
+        return end(key, false);
+    }
+
+    /** Ends the open epoch of a key, whoever holds it; what others have not published yet goes into the next one. */
+    public long forceEnd(String key) {
+        return end(key, true);
+    }
+
+    private long end(String key, boolean forced) {
         int shard = holds.set().shardOf(holds.set().check(key));
-        publish(shard, key);
-        long epoch = scripts.freeze(shard, by, "closed by " + by, key);
-        if (epoch < 0) {
-            throw new HoldfastException(
-                    Category.RETRY,
-                    "too many earlier epochs of '" + key + "' wait for the sink",
-                    "see that the sink works, then try again",
-                    null);
-        }
+        publish(shard, key, true);
+        String lease = forced ? "" : "," + holds.holder(shard);
+        long epoch = AggregateView.epochOf(key, scripts.freeze(shard, by, "ended by " + by, lease, key));
         assignments.getLast().wake();
         return epoch;
     }
@@ -230,13 +365,13 @@ public final class Aggregates<T> implements AutoCloseable {
      * Ends every epoch of the set that is open now, whoever holds it; answers how many. If a shard cannot be reached, those of
      * the others are ended all the same before it fails with RETRY.
      */
-    public long closeAll() {
+    public long endAll() {
         publish();
         long ended = 0;
         HoldfastException failure = null;
         for (int shard = 0; shard < tables.size(); shard++) {
             try {
-                ended += closeAll(shard);
+                ended += endAll(shard);
             } catch (HoldfastException e) {
                 failure = e;
             }
@@ -248,30 +383,32 @@ public final class Aggregates<T> implements AutoCloseable {
         return ended;
     }
 
-    private long closeAll(int shard) {
+    private long endAll(int shard) {
         // Epochs are the server's microseconds, or a little more; those of later calls are higher.
         long before = view.nowMillis(shard) * 1_000 + 1_000;
         long ended = 0;
-        long offset = 0;
-        while (true) {
-            FrozenAll step = scripts.freezeAll(shard, by, "closed by " + by, before, offset, FREEZE_LIMIT);
+        String cursor = "0";
+        do {
+            FrozenAll step = scripts.freezeAll(shard, by, "ended by " + by, before, cursor, FREEZE_LIMIT);
             ended += step.frozen();
-            offset += step.looked() - step.frozen();
-            if (step.looked() < FREEZE_LIMIT) {
-                return ended;
-            }
-        }
+            cursor = step.cursor();
+        } while (!cursor.equals("0"));
+        return ended;
     }
 
-    /** Keeps the open epoch of a key open for at least so long from now, beyond its windows; GONE if it is not open. */
+    /**
+     * Keeps the open epoch of a key open for at least so long from now, beyond its windows, whoever leaves or dies. The latest
+     * of several extensions holds.
+     *
+     * @throws HoldfastException GONE if the key is not open; RETRY if Redis does not answer
+     */
     public void extend(String key, Duration by) {
         Duration checked = AggregateSettings.HARD_WINDOW.check(by);
         int shard = holds.set().shardOf(holds.set().check(key));
-        publish(shard, key);
+        publish(shard, key, false);
         if (scripts.extend(shard, key, checked.toMillis()) < 0) {
             throw new HoldfastException(Category.GONE, "no open aggregate '" + key + "' in " + holds.set());
         }
-        tables.get(shard).extend(key, checked.toNanos());
     }
 
     /** The set as an observer sees it. */
@@ -299,23 +436,29 @@ public final class Aggregates<T> implements AutoCloseable {
 
     /** How many batches are on their way to the sink. */
     public int flushing() {
-        return flushers.runningCount();
+        return flushers.runner.running();
     }
 
     /**
-     * Stops: publishes everything, leaves every key, and gives the leases up. Keys stay open for the rest of their soft window,
-     * and other instances flush them. If Redis cannot be reached, what is not durable fails with RETRY.
+     * Stops this instance: publishes everything, leaves every key, and gives the leases up. It ends no epoch: keys stay open for
+     * the rest of their soft window, and other instances flush them. If Redis cannot be reached, what is not durable fails with
+     * RETRY.
      */
     @Override
     public void close() {
+        if (!opened.remove(this)) {
+            return;
+        }
+        assignments.getLast().close();
         tables.forEach(LocalTable::close);
         try {
             publish();
         } catch (HoldfastException e) {
             HoldfastException lost = new HoldfastException(
                     Category.RETRY, "closed before the update was durable; it may count or not", e);
-            tables.forEach(table -> table.abandon().forEach(batch -> batch.stage.completeExceptionally(lost)));
+            tables.forEach(table -> table.abandon().forEach(update -> update.stage.completeExceptionally(lost)));
         }
+        flushers.runner.drain(LONGEST_CLOSE);
         assignments.forEach(Assignment::close);
         holds.leave();
     }

@@ -23,6 +23,8 @@ public final class AggregatesBuilder<T> {
     private @Nullable Sink<T> sink;
     private Executor executor =
             task -> Thread.ofPlatform().daemon().name("holdfast-aggregates").start(task);
+    private Executor callbacks =
+            task -> Thread.ofVirtual().name("holdfast-aggregates-callbacks").start(task);
     private boolean tends;
     private ScriptCaller caller;
 
@@ -46,12 +48,12 @@ public final class AggregatesBuilder<T> {
         return this;
     }
 
-    /** An epoch ends when no instance has added to it for so long. */
+    /** An epoch ends when no instance has added to it for so long, but not after its hard window. Default 15 min. */
     public AggregatesBuilder<T> softWindow(Duration window) {
         return set(AggregateSettings.SOFT_WINDOW, window);
     }
 
-    /** An epoch ends so long after it was begun, whoever still adds. */
+    /** The longest time an epoch stays open, even if updates keep coming. Default 30 min; at least the soft window. */
     public AggregatesBuilder<T> hardWindow(Duration window) {
         return set(AggregateSettings.HARD_WINDOW, window);
     }
@@ -70,6 +72,15 @@ public final class AggregatesBuilder<T> {
     /** Where the sink is called; otherwise in a thread for each batch, of which there are few at a time. */
     public AggregatesBuilder<T> executor(Executor executor) {
         this.executor = executor;
+        return this;
+    }
+
+    /**
+     * Where the stages that {@code add} returned complete, and so where what depends on them runs; otherwise in a virtual thread
+     * for each publish. Never give one that runs tasks in the calling thread: that is the one that publishes.
+     */
+    public AggregatesBuilder<T> callbacks(Executor callbacks) {
+        this.callbacks = callbacks;
         return this;
     }
 
@@ -103,6 +114,10 @@ public final class AggregatesBuilder<T> {
 
     Executor executor() {
         return executor;
+    }
+
+    Executor callbacks() {
+        return callbacks;
     }
 
     @SuppressWarnings("unchecked") // set() is the only writer and keeps key and value of one type

@@ -14,17 +14,28 @@ public final class Flush<T> {
     private final long token;
     private final T value;
     private final byte[] bytes;
+    private final byte[] packedParts;
     private final Tally tally;
     private final int parts;
     private @Nullable String refusal;
 
-    Flush(String set, String key, long epoch, long token, T value, byte[] bytes, Tally tally, int parts) {
+    Flush(
+            String set,
+            String key,
+            long epoch,
+            long token,
+            T value,
+            byte[] bytes,
+            byte[] packedParts,
+            Tally tally,
+            int parts) {
         this.set = set;
         this.key = key;
         this.epoch = epoch;
         this.token = token;
         this.value = value;
         this.bytes = bytes;
+        this.packedParts = packedParts;
         this.tally = tally;
         this.parts = parts;
     }
@@ -52,14 +63,17 @@ public final class Flush<T> {
         return value;
     }
 
-    /** The value by the codec. */
+    /** The value by the codec of this instance. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** A digest of the value by the codec, 32 hex digits. */
+    /**
+     * A digest of the parts that were merged, as they are stored; 32 hex digits. A later attempt has the same one, also by an
+     * instance with another codec or another version of the record, whose bytes of the value differ.
+     */
     public String digest() {
-        return HexFormat.of().formatHex(Digest.of(bytes));
+        return HexFormat.of().formatHex(Digest.of(packedParts));
     }
 
     /** How many updates it was made of. */

@@ -5,7 +5,6 @@ import java.lang.reflect.RecordComponent;
 import java.math.BigDecimal;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Timestamp;
 import java.sql.Types;
 import java.time.Duration;
 import java.time.Instant;
@@ -41,7 +40,7 @@ record JdbcColumns(List<Column> columns, Object sample) {
             Map.entry(String.class, "text"),
             Map.entry(UUID.class, "varchar(36)"),
             Map.entry(BigDecimal.class, "decimal(38, 10)"),
-            Map.entry(Instant.class, "timestamp"),
+            Map.entry(Instant.class, "timestamp with time zone"),
             Map.entry(LocalDate.class, "date"),
             Map.entry(Duration.class, "bigint"));
 
@@ -123,6 +122,7 @@ record JdbcColumns(List<Column> columns, Object sample) {
             "window",
             "with",
             "year",
+            "set_name",
             "aggregate_key",
             "epoch",
             "token",
@@ -190,8 +190,8 @@ record JdbcColumns(List<Column> columns, Object sample) {
             throws SQLException {
         switch (value) {
             case null -> insert.setNull(index, sqlType(type));
-            case Instant instant -> insert.setTimestamp(index, Timestamp.from(instant));
-            case LocalDate date -> insert.setDate(index, java.sql.Date.valueOf(date));
+            case Instant instant -> JdbcTable.bind(insert, index, instant);
+            case LocalDate date -> insert.setObject(index, date);
             case Duration duration -> insert.setLong(index, duration.toMillis());
             case UUID id -> insert.setString(index, id.toString());
             case Enum<?> constant -> insert.setString(index, constant.name());
@@ -204,7 +204,7 @@ record JdbcColumns(List<Column> columns, Object sample) {
 
     private static int sqlType(Class<?> type) {
         if (type == Instant.class) {
-            return Types.TIMESTAMP;
+            return Types.TIMESTAMP_WITH_TIMEZONE;
         } else if (type == LocalDate.class) {
             return Types.DATE;
         } else if (type == Duration.class || type == Long.class) {

@@ -4,7 +4,9 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.redis.aggregate.AggregateScripts.Answer;
+import io.holdfast.redis.aggregate.AggregateScripts.Answers;
 import io.holdfast.redis.aggregate.AggregateScripts.Entry;
+import io.holdfast.redis.aggregate.Update.Refused;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -60,9 +62,9 @@ final class LocalTable<T> {
         this.lookedNanos = time.nanoTime();
     }
 
-    /** The batch that the update goes with; null if it was durable before. */
+    /** What waits for the store; null if the update was durable before. */
     @Nullable
-    Batch<T> add(String key, Update<T> update) {
+    Update<T> add(String key, Update<T> update) {
         lock.lock();
         try {
             awaitRoom(key);
@@ -71,17 +73,17 @@ final class LocalTable<T> {
                 partial = new Partial<>(key, merge, codec);
             }
             int before = partial.pending();
-            Batch<T> batch = partial.add(update);
+            Update<T> added = partial.add(update);
             partials.put(key, partial);
             pending += partial.pending() - before;
             long now = time.nanoTime();
             partial.usedNanos = now;
             stay(partial);
-            if (batch != null && !partial.queued && !partial.hastened && !partial.sending) {
+            if (added != null && !partial.queued && !partial.hastened && !partial.sending) {
                 enqueue(partial, now);
             }
             makeRoom();
-            return batch;
+            return added;
         } finally {
             lock.unlock();
         }
@@ -131,7 +133,7 @@ final class LocalTable<T> {
         while (wanted > 0 && eldest.hasNext()) {
             Partial<T> partial = eldest.next();
             if (!partial.leaving) {
-                leave(partial);
+                leave(partial, false);
                 wanted--;
             }
         }
@@ -142,11 +144,13 @@ final class LocalTable<T> {
         return partials.size() - leavingCount > rules.tablePerShard() / 2;
     }
 
-    private void leave(Partial<T> partial) {
+    /** @param giving for good, and not to make room */
+    private void leave(Partial<T> partial, boolean giving) {
         if (!partial.leaving) {
             partial.leaving = true;
             leavingCount++;
         }
+        partial.giving |= giving;
         hasten(partial);
     }
 
@@ -155,6 +159,7 @@ final class LocalTable<T> {
             partial.leaving = false;
             leavingCount--;
         }
+        partial.giving = false;
     }
 
     private void hasten(Partial<T> partial) {
@@ -176,9 +181,8 @@ final class LocalTable<T> {
             }
             lookedNanos = now;
             for (Partial<T> partial : partials.values()) {
-                boolean kept = partial.extended && partial.extendedUntilNanos - now > 0;
-                if (now - partial.usedNanos >= soft && !partial.leaving && !partial.sending && !kept) {
-                    leave(partial);
+                if (now - partial.usedNanos >= soft && !partial.leaving && !partial.sending) {
+                    leave(partial, true);
                 }
             }
         } finally {
@@ -190,31 +194,57 @@ final class LocalTable<T> {
     static final class Shipment<T> {
         final List<Partial<T>> partials = new ArrayList<>();
         final List<Entry> entries = new ArrayList<>();
-        final List<Batch<T>> done = new ArrayList<>();
+        final List<Update<T>> done = new ArrayList<>();
         final List<Refused<T>> refused = new ArrayList<>();
-        long bytes;
-        int ids;
+        /** Every key is left for good, or with nothing that the server would have to store. */
+        final boolean giving;
 
-        boolean isFull() {
-            return entries.size() >= 128 || bytes > 256 << 10 || ids > 2_000;
+        private long bytes;
+        private int ids;
+
+        Shipment(boolean giving) {
+            this.giving = giving;
+        }
+
+        private boolean isFull() {
+            return entries.size() >= 128 || bytes > 256 << 10 || ids > Partial.IDS_MAX;
+        }
+
+        private void add(Partial<T> partial, Entry entry) {
+            partials.add(partial);
+            entries.add(entry);
+            bytes += entry.part() == null ? 0 : entry.part().length;
+            ids += entry.ids().size();
         }
     }
 
-    /** What could not be published, and why. */
-    record Refused<T>(Batch<T> batch, HoldfastException why) {}
+    /** What goes out in one round: what is given up, and the rest. */
+    record Round<T>(Shipment<T> giving, Shipment<T> rest) {
+        Round() {
+            this(new Shipment<>(true), new Shipment<>(false));
+        }
+
+        private boolean isFull() {
+            return giving.isFull() || rest.isFull();
+        }
+
+        List<Shipment<T>> both() {
+            return List.of(giving, rest);
+        }
+    }
 
     /** Takes the next publish of what waits: what has waited long enough, or everything. */
-    Shipment<T> take(boolean all) {
-        Shipment<T> shipment = new Shipment<>();
+    Round<T> take(boolean all) {
+        Round<T> round = new Round<>();
         lock.lock();
         try {
             long now = time.nanoTime();
-            while (!shipment.isFull() && !urgent.isEmpty()) {
+            while (!round.isFull() && !urgent.isEmpty()) {
                 Partial<T> partial = urgent.remove();
                 partial.hastened = false;
-                put(partial, now, shipment);
+                put(partial, now, round);
             }
-            while (!shipment.isFull()
+            while (!round.isFull()
                     && !queue.isEmpty()
                     && (all
                             || now - queue.peek().dirtySinceNanos
@@ -227,73 +257,82 @@ final class LocalTable<T> {
                         partial.leaving = true;
                         leavingCount++;
                     }
-                    put(partial, now, shipment);
+                    put(partial, now, round);
                 }
             }
         } finally {
             lock.unlock();
         }
-        return shipment;
+        return round;
     }
 
-    private void put(Partial<T> partial, long now, Shipment<T> shipment) {
-        if (!partial.isDirty() && (!partial.leaving || partial.epoch == 0)) {
+    private void put(Partial<T> partial, long now, Round<T> round) {
+        if (!partial.isDirty() && !partial.doubtful && (!partial.leaving || partial.epoch == 0)) {
             forgetIfOver(partial);
             return;
         }
         long leave = partial.leaving ? leaveMillis(partial, now) : -1;
-        Partial.Sending<T> sending = partial.send(numbers.incrementAndGet(), leave, rules.partLimit());
-        if (sending.refused() != null && sending.why() != null) {
-            pending -= sending.refused().updates.size();
-            shipment.refused.add(new Refused<>(sending.refused(), sending.why()));
-        }
-        Entry entry = sending.entry();
+        int before = partial.pending();
+        Entry entry = partial.send(numbers.incrementAndGet(), leave, rules.partLimit(), round.rest().refused);
+        pending -= before - partial.pending();
         if (entry == null) {
-            forgetIfOver(partial);
+            if (!forgetIfOver(partial) && partial.isDirty()) {
+                enqueue(partial, now); // it cannot be sent now: see Partial.send
+            }
             return;
         }
         partial.sending = true;
-        shipment.partials.add(partial);
-        shipment.entries.add(entry);
-        shipment.bytes += entry.part() == null ? 0 : entry.part().length;
-        shipment.ids += entry.ids().size();
+        boolean giving = entry.leaveMillis() >= 0 && (partial.giving || entry.part() == null);
+        (giving ? round.giving() : round.rest()).add(partial, entry);
     }
 
     /** For how long the epoch shall stay open after this instance has left: the rest of the soft window. */
     private long leaveMillis(Partial<T> partial, long now) {
         long until = partial.usedNanos + rules.softWindow().toNanos();
-        if (partial.extended && partial.extendedUntilNanos - until > 0) {
-            until = partial.extendedUntilNanos;
-        }
         return Math.max(0, TimeUnit.NANOSECONDS.toMillis(until - now));
     }
 
+    /** The store may have lost what this instance published: every part goes out again at once. */
+    void doubt() {
+        lock.lock();
+        try {
+            for (Partial<T> partial : partials.values()) {
+                if (partial.epoch != 0) {
+                    partial.doubtful = true;
+                    hasten(partial);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Takes the answers of a publish; without answers everything waits for the next one. */
-    void answered(Shipment<T> shipment, List<Answer> answers) {
+    void answered(Shipment<T> shipment, Answers answers) {
         lock.lock();
         try {
             for (int i = 0; i < shipment.partials.size(); i++) {
                 Partial<T> partial = shipment.partials.get(i);
                 partial.sending = false;
-                if (answers.isEmpty()) {
+                if (answers.each().isEmpty()) {
                     figures.unanswered.increment();
                     enqueue(partial, time.nanoTime());
                     continue;
                 }
-                Answer answer = answers.get(i);
+                Answer answer = answers.each().get(i);
                 full = answer instanceof Answer.Full;
                 int before = partial.pending();
-                take(partial, answer, shipment);
+                take(partial, answer, answers.second(), shipment);
                 pending -= before - partial.pending();
                 if (answer instanceof Answer.Counted) {
                     figures.published.increment();
                     Entry entry = shipment.entries.get(i);
                     figures.publishedBytes.add(entry.part() == null ? 0 : entry.part().length);
                 }
-                if (forgetIfOver(partial) || !(partial.isDirty() || partial.leaving)) {
+                if (forgetIfOver(partial) || !(partial.isDirty() || partial.leaving || partial.doubtful)) {
                     continue;
                 }
-                if (answer instanceof Answer.Otherwise || answer instanceof Answer.Seen) {
+                if (answer instanceof Answer.Otherwise || answer instanceof Answer.SeenBefore) {
                     hasten(partial); // what is refused so will not be refused again
                 } else {
                     enqueue(partial, time.nanoTime());
@@ -305,20 +344,21 @@ final class LocalTable<T> {
         }
     }
 
-    private void take(Partial<T> partial, Answer answer, Shipment<T> shipment) {
+    private void take(Partial<T> partial, Answer answer, long second, Shipment<T> shipment) {
+        boolean wasLeaving = partial.leaving;
         try {
-            boolean wasLeaving = partial.leaving;
-            partial.answered(answer, shipment.done, figures);
-            if (partial.leaving && !wasLeaving) {
-                leavingCount++;
-            }
-        } catch (RuntimeException e) {
+            long window = rules.redeliveryWindow().toSeconds();
+            partial.answered(answer, second, window, shipment.done, shipment.refused, figures);
+        } catch (Throwable e) {
             HoldfastException why = new HoldfastException(
                     Category.CORRUPT,
-                    "this instance's own part of key '" + partial.key + "' cannot be read: " + e,
-                    "give the codec that wrote it, or close the key",
+                    "this instance's own part of key '" + partial.key + "' cannot be read or merged: " + e,
+                    "give the codec that wrote it, or end the key",
                     e);
-            partial.abandon().forEach(batch -> shipment.refused.add(new Refused<>(batch, why)));
+            partial.refuseAll(why, shipment.refused);
+        }
+        if (partial.leaving && !wasLeaving) {
+            leavingCount++;
         }
     }
 
@@ -341,29 +381,24 @@ final class LocalTable<T> {
         return true;
     }
 
-    /** Everything of a key goes out as soon as possible; answers whether anything waits. */
-    boolean hasten(String key) {
+    /**
+     * Everything of a key goes out as soon as possible; answers whether anything waits.
+     *
+     * @param giving the key is left with it, also when the server is full
+     */
+    boolean hasten(String key, boolean giving) {
         lock.lock();
         try {
             Partial<T> partial = partials.get(key);
             if (partial == null || !partial.isDirty()) {
                 return false;
             }
-            hasten(partial);
-            return true;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    void extend(String key, long nanos) {
-        lock.lock();
-        try {
-            Partial<T> partial = partials.get(key);
-            if (partial != null) {
-                partial.extended = true;
-                partial.extendedUntilNanos = time.nanoTime() + nanos;
+            if (giving) {
+                leave(partial, true);
+            } else {
+                hasten(partial);
             }
+            return true;
         } finally {
             lock.unlock();
         }
@@ -375,7 +410,7 @@ final class LocalTable<T> {
         try {
             closed = true;
             for (Partial<T> partial : List.copyOf(partials.values())) {
-                leave(partial);
+                leave(partial, true);
             }
             room.signalAll();
         } finally {
@@ -384,10 +419,10 @@ final class LocalTable<T> {
     }
 
     /** What could not be sent in time; nobody knows whether the last of it counts. */
-    List<Batch<T>> abandon() {
+    List<Update<T>> abandon() {
         lock.lock();
         try {
-            List<Batch<T>> all = new ArrayList<>();
+            List<Update<T>> all = new ArrayList<>();
             partials.values().forEach(partial -> all.addAll(partial.abandon()));
             partials.clear();
             queue.clear();

@@ -1,16 +1,17 @@
 package io.holdfast.redis.aggregate;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.aggregate.AggregateScripts.Answer;
 import io.holdfast.redis.aggregate.AggregateScripts.Entry;
+import io.holdfast.redis.aggregate.AggregateScripts.Seen;
 import io.holdfast.redis.aggregate.AggregateScripts.Span;
+import io.holdfast.redis.aggregate.Update.Refused;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -19,15 +20,21 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   basis    what counts, as far as this instance knows: its part in the epoch, by publish number base
- *   flight   batches that were sent and not answered; each knows the number under which it was sent first
+ *   flight   batches that were sent; each knows the number under which it was sent first
  *   fresh    what has been added since
  * </pre>
  *
  * A publish carries basis + flight + fresh as a whole. It is never withdrawn: if it is not answered, the next one carries the same
  * and more under a higher number, on top of the same base, and only one of them can count. The store says which: whatever was
  * sent under a number up to the last one that counts is done, the rest goes on top of that.
+ *
+ * <p>An update is refused if merging or encoding fails with it, or if the part becomes too large. Only what certainly does not
+ * count is refused: while a publish is unanswered it goes out again with the same bytes, and what is new waits.
  */
 final class Partial<T> {
+
+    /** One entry names at most so many ids: a script writes them by one command. */
+    static final int IDS_MAX = 1_000;
 
     /** The last position of an ordered source that was added here. */
     private record Reached(SourceProgress progress, long position) {}
@@ -42,18 +49,19 @@ final class Partial<T> {
     private long base;
     private @Nullable T basis;
     private Tally basisTally = Tally.NONE;
+    /** The server's second in which base counted. */
+    private long countedSecond;
+
     private final List<Batch<T>> flight = new ArrayList<>(1);
     private @Nullable Batch<T> fresh;
     private final List<Reached> reached = new ArrayList<>(1);
     /** Of unordered sources, in flight or fresh. */
-    private final Set<ByteBuffer> waitingIds = new HashSet<>(0);
+    private final Map<ByteBuffer, Update<T>> waitingIds = new HashMap<>(0);
+    /** What the store has said of a source when it refused positions of it. */
+    private final Map<String, Seen> known = new HashMap<>(0);
 
     long usedNanos;
     long dirtySinceNanos;
-    /** Until when the instance asked to keep it open; 0 if it did not. */
-    long extendedUntilNanos;
-
-    boolean extended;
     /** It is in the queue of the table. */
     boolean queued;
 
@@ -63,6 +71,17 @@ final class Partial<T> {
     boolean sending;
     /** It is to be left with the next publish. */
     boolean leaving;
+    /** It is left for good, not to make room: that works also when the server is full. */
+    boolean giving;
+    /** The store may have lost it: it goes out again, changed or not. */
+    boolean doubtful;
+
+    /** What was sent last, as long as the same again is right. */
+    private @Nullable Entry unanswered;
+    /** What was sent last had no part. */
+    private boolean sentEmpty;
+    /** An empty entry has counted: the epoch is open. */
+    private boolean verified;
 
     private long sentNumber;
     private boolean sentLeaving;
@@ -83,45 +102,63 @@ final class Partial<T> {
         return merged;
     }
 
-    /** Adds an update, or an echo of one that is here already; answers the batch that it goes with, null if it counts. */
+    /**
+     * Adds an update. One that is here already is not added again: it shares the fate of the first.
+     *
+     * @return what waits for the store; null if the update counts already
+     */
     @Nullable
-    Batch<T> add(Update<T> update) {
+    Update<T> add(Update<T> update) {
         SourceProgress progress = update.progress;
-        Update<T> added = update;
-        if (progress != null) {
-            int at = find(progress.source());
-            if (at >= 0 && update.position <= reached.get(at).position()) {
-                if (reached.get(at).progress() == progress) {
-                    throw HoldfastException.misuse(
-                            "a second update of key '" + key + "' at position " + update.position + " of source '"
-                                    + progress.source() + "'",
-                            "merge the updates of one message for one key before adding them");
-                }
-                added = new Update<>(null, progress, update.position, null, Update.NO_EVENT_TIME);
-                if (!isDirty()) {
-                    progress.added(added);
-                    progress.done(added);
-                    return null;
-                }
-            }
+        if (progress != null && isEcho(progress, update.position)) {
+            return addEcho(update, progress);
         }
         ByteBuffer name = update.id == null ? null : ByteBuffer.wrap(update.id);
-        if (name != null && waitingIds.contains(name)) {
-            added = new Update<>(null, null, -1, null, Update.NO_EVENT_TIME);
+        if (name != null && waitingIds.containsKey(name)) {
+            return waitingIds.get(name);
         }
         Batch<T> batch = fresh == null ? new Batch<>() : fresh;
-        batch.add(added, merge);
+        batch.add(update, merge);
         fresh = batch;
         if (name != null) {
-            waitingIds.add(name);
+            waitingIds.put(name, update);
         }
         if (progress != null) {
-            progress.added(added);
-            if (added == update) {
-                note(progress, update.position);
+            progress.added(update, key);
+            note(progress, update.position);
+        }
+        return update;
+    }
+
+    private @Nullable Update<T> addEcho(Update<T> update, SourceProgress progress) {
+        progress.added(update, key);
+        for (Update<T> first : waiting()) {
+            if (first.isAt(progress, update.position)) {
+                first.echo(update);
+                return first;
             }
         }
-        return batch;
+        progress.done(update); // the first one is durable
+        return null;
+    }
+
+    /** Whether the update at this position was added here before, and was not refused. */
+    private boolean isEcho(SourceProgress progress, long position) {
+        int at = find(progress.source());
+        if (at < 0 || position > reached.get(at).position()) {
+            return false;
+        }
+        SourceProgress before = reached.get(at).progress();
+        if (before.isRefused(position, key)) {
+            return false;
+        }
+        if (before == progress && !progress.isRetried(position)) {
+            throw HoldfastException.misuse(
+                    "a second update of key '" + key + "' at position " + position + " of source '" + progress.source()
+                            + "'",
+                    "merge the updates of one message for one key before adding them");
+        }
+        return true;
     }
 
     private int find(String source) {
@@ -134,12 +171,12 @@ final class Partial<T> {
     }
 
     private void note(SourceProgress progress, long position) {
-        Reached now = new Reached(progress, position);
         int at = find(progress.source());
         if (at < 0) {
-            reached.add(now);
+            reached.add(new Reached(progress, position));
         } else {
-            reached.set(at, now);
+            reached.set(
+                    at, new Reached(progress, Math.max(position, reached.get(at).position())));
         }
     }
 
@@ -155,45 +192,153 @@ final class Partial<T> {
         return count;
     }
 
-    /** What a send came to: an entry, updates that are too much, or nothing to do. */
-    record Sending<T>(
-            @Nullable Entry entry,
-            @Nullable Batch<T> refused,
-            @Nullable HoldfastException why) {}
-
-    /** The next publish; moves what is fresh into flight. */
-    Sending<T> send(long number, long leaveMillis, long partLimit) {
+    /**
+     * The next publish; moves what is fresh into flight. What makes it impossible is refused, if it was never sent. Null if
+     * there is nothing to send.
+     */
+    @Nullable
+    Entry send(long number, long leaveMillis, long partLimit, List<Refused<T>> refused) {
         try {
-            Entry entry = entry(number, leaveMillis, partLimit, true);
-            return new Sending<>(entry, null, null);
-        } catch (RuntimeException e) {
-            HoldfastException why = e instanceof HoldfastException own
-                    ? own
-                    : new HoldfastException(
-                            HoldfastException.Category.MISUSE,
-                            "key '" + key + "': merging or encoding its part failed: " + e,
-                            "look at the merge function and the codec; the update was not counted",
-                            e);
-            if (flight.isEmpty()) {
-                Batch<T> refused = fresh;
-                fresh = null;
-                return new Sending<>(null, refused, why);
+            return entry(number, leaveMillis, partLimit, fresh);
+        } catch (Throwable e) {
+            if (!flight.isEmpty()) {
+                return sentBefore(number, leaveMillis);
             }
-            // What was sent before may count already; it goes out again as it was, and the new ones wait for its
-            // answer.
-            return new Sending<>(entry(number, leaveMillis, Long.MAX_VALUE, false), null, null);
+            if (epoch != 0 && !verified) {
+                return empty(number); // its epoch may have ended, and then there is room for the update
+            }
+            verified = false;
+            keepOnly(possible(waiting(), partLimit, refused), refused);
+            noteIds();
+        }
+        if (!isDirty() && !doubtful && (leaveMillis < 0 || epoch == 0)) {
+            return null;
+        }
+        try {
+            return entry(number, leaveMillis, partLimit, fresh);
+        } catch (Throwable e) {
+            refuse(waiting(), e, refused); // it did not fail a moment ago: the merge or the codec is no function
+            keepOnly(List.of(), refused);
+            noteIds();
+            return null;
         }
     }
 
-    private Entry entry(long number, long leaveMillis, long partLimit, boolean withFresh) {
+    /**
+     * What was sent may count until another publish has: it goes out again, and what is new waits. If that cannot be merged any
+     * more, an entry without a part shuts it out; without a part in the open epoch it is tried again later.
+     */
+    private @Nullable Entry sentBefore(long number, long leaveMillis) {
+        Entry last = unanswered;
+        if (last != null) {
+            sentEmpty = false;
+            sentNumber = number;
+            sentLeaving = leaveMillis >= 0;
+            unanswered = new Entry(key, epoch, base, number, leaveMillis, last.part(), last.spans(), last.ids());
+            return unanswered;
+        }
+        try {
+            return entry(number, leaveMillis, Long.MAX_VALUE, null);
+        } catch (Throwable e) {
+            return epoch == 0 ? null : empty(number);
+        }
+    }
+
+    /** An entry that changes nothing: after it nothing that was sent before can count, and its epoch is known to be open. */
+    private Entry empty(long number) {
+        sentNumber = number;
+        sentLeaving = false;
+        sentEmpty = true;
+        return new Entry(key, epoch, base, number, -1, null, List.of(), List.of());
+    }
+
+    private List<Update<T>> waiting() {
+        List<Update<T>> all = new ArrayList<>();
+        flight.forEach(batch -> all.addAll(batch.updates));
+        if (fresh != null) {
+            all.addAll(fresh.updates);
+        }
+        return all;
+    }
+
+    /** Those updates with which a part can be made; the others are refused. */
+    private List<Update<T>> possible(List<Update<T>> given, long partLimit, List<Refused<T>> refused) {
+        List<Update<T>> kept = new ArrayList<>();
         T value = basis;
         Tally tally = basisTally;
-        boolean changed = false;
-        List<Batch<T>> batches = new ArrayList<>(flight);
-        if (withFresh && fresh != null) {
-            batches.add(fresh);
+        // Halves of what cannot go together, the first half first.
+        List<List<Update<T>>> left = new ArrayList<>(List.of(given));
+        while (!left.isEmpty()) {
+            List<Update<T>> some = left.removeLast();
+            try {
+                Batch<T> batch = Batch.of(some, merge);
+                T sum = batch.sum;
+                if (sum != null) {
+                    T both = value == null ? sum : merged(merge, value, sum);
+                    Tally bothTally = tally.plus(batch.tally());
+                    check(codec.encode(both, bothTally), partLimit);
+                    value = both;
+                    tally = bothTally;
+                }
+                kept.addAll(some);
+            } catch (Throwable e) {
+                if (some.size() == 1) {
+                    refuse(some, e, refused);
+                } else {
+                    left.add(some.subList(some.size() / 2, some.size()));
+                    left.add(some.subList(0, some.size() / 2));
+                }
+            }
         }
-        Map<String, Span> spans = new HashMap<>();
+        return kept;
+    }
+
+    private void refuse(List<Update<T>> updates, Throwable e, List<Refused<T>> refused) {
+        HoldfastException why = e instanceof HoldfastException own
+                ? own
+                : new HoldfastException(
+                        Category.MISUSE,
+                        "key '" + key + "': merging or encoding its part failed: " + e,
+                        "look at the merge function and the codec; the update was not counted",
+                        e);
+        for (Update<T> update : updates) {
+            update.refuse(key);
+            refused.add(new Refused<>(key, update, why));
+        }
+    }
+
+    /** Of what waits only these are left, as if they had just been added. */
+    private void keepOnly(List<Update<T>> kept, List<Refused<T>> refused) {
+        flight.clear();
+        fresh = null;
+        if (!kept.isEmpty()) {
+            try {
+                fresh = Batch.of(kept, merge);
+            } catch (Throwable e) {
+                refuse(kept, e, refused);
+            }
+        }
+    }
+
+    private void check(byte[] part, long partLimit) {
+        if (part.length > partLimit) {
+            throw new HoldfastException(
+                    Category.FULL,
+                    "the part of key '" + key + "' would take " + part.length + " bytes, and " + partLimit
+                            + " are allowed",
+                    "raise " + AggregateSettings.PART_LIMIT + ", end the key earlier, or keep less in its value",
+                    null);
+        }
+    }
+
+    /** Changes nothing if it throws. */
+    private Entry entry(long number, long leaveMillis, long partLimit, @Nullable Batch<T> added) {
+        List<Batch<T>> batches = new ArrayList<>(flight);
+        Batch<T> rest = added == null ? fresh : addFresh(added, batches);
+        T value = basis;
+        Tally tally = basisTally;
+        boolean changed = doubtful;
+        Map<String, List<Span>> spans = new HashMap<>();
         List<byte[]> ids = new ArrayList<>();
         for (Batch<T> batch : batches) {
             if (batch.sum != null) {
@@ -206,51 +351,97 @@ final class Partial<T> {
             }
         }
         byte[] part = changed && value != null ? codec.encode(value, tally) : null;
-        if (part != null && part.length > partLimit) {
-            throw new HoldfastException(
-                    HoldfastException.Category.FULL,
-                    "the part of key '" + key + "' would take " + part.length + " bytes, and " + partLimit
-                            + " are allowed",
-                    "raise " + AggregateSettings.PART_LIMIT + ", close the key earlier, or keep less in its value",
-                    null);
+        if (part != null) {
+            check(part, partLimit);
         }
-        if (withFresh && fresh != null) {
-            fresh.number = number;
-            flight.add(fresh);
-            fresh = null;
+        for (Batch<T> batch : batches) {
+            batch.number = batch.number == 0 ? number : batch.number;
         }
+        flight.clear();
+        flight.addAll(batches);
+        fresh = rest;
+        sentEmpty = false;
         sentNumber = number;
         sentValue = value;
         sentTally = tally;
         sentLeaving = leaveMillis >= 0;
-        return new Entry(key, epoch, base, number, leaveMillis, part, List.copyOf(spans.values()), ids);
+        List<Span> all = new ArrayList<>();
+        spans.values().forEach(all::addAll);
+        Entry entry = new Entry(key, epoch, base, number, leaveMillis, part, all, ids);
+        unanswered = entry;
+        return entry;
     }
 
-    private void collect(Update<T> update, Map<String, Span> spans, List<byte[]> ids) {
-        if (update.value == null) {
-            return;
+    /** Adds of what is fresh as much as one publish takes, and answers the rest. */
+    private @Nullable Batch<T> addFresh(Batch<T> added, List<Batch<T>> batches) {
+        int ids = 0;
+        for (Batch<T> batch : batches) {
+            ids += batch.ids();
         }
+        if (ids + added.ids() <= IDS_MAX) {
+            batches.add(added);
+            return null;
+        }
+        if (ids > 0) {
+            return added;
+        }
+        batches.add(Batch.of(added.updates.subList(0, IDS_MAX), merge));
+        return Batch.of(added.updates.subList(IDS_MAX, added.updates.size()), merge);
+    }
+
+    private void collect(Update<T> update, Map<String, List<Span>> spans, List<byte[]> ids) {
         if (update.id != null) {
             ids.add(update.id);
         }
-        if (update.progress != null) {
-            spans.merge(
-                    update.progress.source(),
-                    new Span(update.progress.source(), update.position, update.position),
-                    (one, two) ->
-                            new Span(one.source(), Math.min(one.from(), two.from()), Math.max(one.to(), two.to())));
+        SourceProgress progress = update.progress;
+        if (progress == null) {
+            return;
+        }
+        long at = update.position;
+        List<Span> some = spans.computeIfAbsent(progress.source(), source -> new ArrayList<>(1));
+        Seen seen = known.get(progress.source());
+        if (seen != null && at <= seen.position()) {
+            some.addFirst(new Span(progress.source(), at, at, List.of())); // one that was refused then
+            return;
+        }
+        List<Long> refused = progress.refusedUpTo(at, key);
+        Span last = some.isEmpty() ? null : some.getLast();
+        if (last != null && (seen == null || last.from() > seen.position())) {
+            some.set(some.size() - 1, last.with(at, refused));
+        } else {
+            some.add(new Span(progress.source(), at, at, refused));
         }
     }
 
-    /** Takes note of the answer; what is durable goes into {@code done}, updates that counted before into {@code echoes}. */
-    void answered(Answer answer, List<Batch<T>> done, AggregateFigures figures) {
+    /** Takes note of the answer; what is durable goes into {@code done}, what can no longer be sent into {@code refused}. */
+    void answered(
+            Answer answer,
+            long second,
+            long windowSeconds,
+            List<Update<T>> done,
+            List<Refused<T>> refused,
+            AggregateFigures figures) {
+        if (!(answer instanceof Answer.Full)) {
+            unanswered = null;
+        }
+        boolean wasEmpty = sentEmpty;
+        sentEmpty = false;
         switch (answer) {
+            case Answer.Counted counted
+            when wasEmpty -> {
+                verified = true;
+                base = sentNumber;
+                countedSecond = second;
+                keepOnly(waiting(), refused); // certainly not counted: as if it had just been added
+            }
             case Answer.Counted counted -> {
                 epoch = counted.epoch();
                 base = sentNumber;
                 basis = sentValue;
                 basisTally = sentTally;
-                done.addAll(flight);
+                countedSecond = second;
+                doubtful = false;
+                flight.forEach(batch -> done.addAll(batch.updates));
                 flight.clear();
                 if (sentLeaving && fresh == null) {
                     leaving = true; // it is out already, and the table may forget it
@@ -258,111 +449,110 @@ final class Partial<T> {
                 }
             }
             case Answer.Otherwise otherwise -> {
-                otherwise(otherwise, done);
+                otherwise(otherwise, second - countedSecond < windowSeconds / 2, done);
                 flight.forEach(batch -> figures.carried.add(batch.updates.size()));
             }
-            case Answer.Seen seen -> seen(seen, done, figures);
+            case Answer.SeenBefore seen -> seen(seen, done, refused, figures);
             case Answer.Full full -> figures.full.increment();
         }
         sentValue = null;
-        settleEchoes(done);
+        noteIds();
+    }
+
+    private void noteIds() {
         if (!waitingIds.isEmpty()) {
             waitingIds.clear();
-            flight.forEach(this::noteIds);
-            if (fresh != null) {
-                noteIds(fresh);
+            for (Update<T> update : waiting()) {
+                if (update.id != null) {
+                    waitingIds.put(ByteBuffer.wrap(update.id), update);
+                }
             }
-        }
-    }
-
-    private void noteIds(Batch<T> batch) {
-        for (Update<T> update : batch.updates) {
-            if (update.id != null) {
-                waitingIds.add(ByteBuffer.wrap(update.id));
-            }
-        }
-    }
-
-    /** Echoes wait for what they repeat; when nothing else is left, that is durable. */
-    private void settleEchoes(List<Batch<T>> done) {
-        if (isDirty() && flight.stream().allMatch(Batch::isEchoOnly) && (fresh == null || fresh.isEchoOnly())) {
-            done.addAll(abandon());
         }
     }
 
     /** Whether the table may forget it: it has left, or it never was in, and nothing waits. */
     boolean isOver() {
-        return leaving && !isDirty() && epoch == 0;
+        return leaving && !isDirty() && epoch == 0 && !doubtful;
     }
 
-    private void otherwise(Answer.Otherwise state, List<Batch<T>> done) {
+    /** @param remembers whether the store would still know our last publish if it had not lost it */
+    private void otherwise(Answer.Otherwise state, boolean remembers, List<Update<T>> done) {
         flight.removeIf(batch -> {
             boolean counts = batch.number <= state.last();
             if (counts) {
-                done.add(batch);
+                done.addAll(batch.updates);
             }
             return counts;
         });
-        if (state.open() == epoch && epoch != 0 && state.last() < base) {
-            // The store went back to an earlier state, in the same epoch: our own memory of our part is the better one.
-            base = state.last();
-            return;
-        }
+        boolean lost = state.last() < base && remembers && basis != null;
         base = state.last();
-        if (state.part() == null) {
-            epoch = 0;
-            basis = null;
-            basisTally = Tally.NONE;
+        if (lost && state.open() == epoch && epoch != 0) {
+            return; // the store went back to an earlier state in the same epoch: our memory of our part is the better
+            // one
+        }
+        PartCodec.Part<T> part = state.part() == null ? null : codec.decode(state.part());
+        epoch = part == null ? 0 : state.open();
+        if (lost && basis != null) {
+            // The store lost the whole epoch: what counted in it goes into the open one, or into a new one.
+            basis = part == null ? basis : merged(merge, part.value(), basis);
+            basisTally = part == null ? basisTally : part.tally().plus(basisTally);
+            doubtful = true;
         } else {
-            PartCodec.Part<T> part = codec.decode(state.part());
-            epoch = state.open();
-            basis = part.value();
-            basisTally = part.tally();
+            basis = part == null ? null : part.value();
+            basisTally = part == null ? Tally.NONE : part.tally();
+            doubtful = false;
         }
     }
 
-    private void seen(Answer.Seen seen, List<Batch<T>> done, AggregateFigures figures) {
+    private void seen(
+            Answer.SeenBefore seen, List<Update<T>> done, List<Refused<T>> refused, AggregateFigures figures) {
+        known.putAll(seen.sources());
         int index = 0;
-        for (Batch<T> batch : flight) {
+        for (int i = 0; i < flight.size(); i++) {
+            Batch<T> batch = flight.get(i);
             List<Update<T>> left = new ArrayList<>();
-            Batch<T> counted = new Batch<>();
             for (Update<T> update : batch.updates) {
                 boolean duplicate = false;
-                if (update.value != null && update.id != null) {
+                if (update.id != null) {
                     duplicate = seen.ids().contains(index++);
                 }
-                if (update.value != null && update.progress != null) {
-                    Long last = seen.sources().get(update.progress.source());
-                    duplicate |= last != null && update.position <= last;
+                if (update.progress != null) {
+                    Seen source = seen.sources().get(update.progress.source());
+                    duplicate |= source != null && source.covers(update.position);
                 }
-                if (duplicate) {
-                    counted.updates.add(update);
-                    figures.duplicates.increment();
-                } else {
-                    left.add(update);
-                }
+                (duplicate ? done : left).add(update);
+                figures.duplicates.add(duplicate ? 1 : 0);
             }
-            if (!counted.updates.isEmpty()) {
-                batch.keepOnly(left, merge);
-                done.add(counted);
+            if (left.size() < batch.updates.size()) {
+                flight.set(i, without(left, batch.number, refused));
             }
         }
-        flight.removeIf(batch -> {
-            if (batch.updates.isEmpty()) {
-                done.add(batch); // for its stage
-            }
-            return batch.updates.isEmpty();
-        });
+        flight.removeIf(batch -> batch.updates.isEmpty());
+    }
+
+    private Batch<T> without(List<Update<T>> left, long number, List<Refused<T>> refused) {
+        Batch<T> batch;
+        try {
+            batch = Batch.of(left, merge);
+        } catch (Throwable e) {
+            refuse(left, e, refused);
+            batch = new Batch<>();
+        }
+        batch.number = number;
+        return batch;
+    }
+
+    /** Nothing that waits can be sent any more. */
+    void refuseAll(HoldfastException why, List<Refused<T>> refused) {
+        refuse(abandon(), why, refused);
     }
 
     /** Everything that waits, when it can no longer be sent. */
-    List<Batch<T>> abandon() {
-        List<Batch<T>> all = new ArrayList<>(flight);
-        if (fresh != null) {
-            all.add(fresh);
-        }
+    List<Update<T>> abandon() {
+        List<Update<T>> all = waiting();
         flight.clear();
         fresh = null;
+        noteIds();
         return all;
     }
 }

@@ -16,14 +16,19 @@ public sealed interface Position {
 
     String source();
 
-    /** A position of an ordered source. */
+    /** A position of an ordered source. No other source of the set has its name. */
     static Position at(String source, long position) {
         return new Ordered(source, position);
     }
 
-    /** The same for sources that are numbered. */
-    static Position at(int partition, long position) {
-        return new Ordered(Integer.toString(partition), position);
+    /** The offset of a message in a partition of a topic. Partitions of two topics are two sources. */
+    static Position at(String topic, int partition, long offset) {
+        return new Ordered(source(topic, partition), offset);
+    }
+
+    /** The source that a partition of a topic is: {@code TOPIC/PARTITION}. */
+    static String source(String topic, int partition) {
+        return topic + "/" + partition;
     }
 
     /** The name of an update in an unordered source; no other update for the same key has it. */

@@ -5,9 +5,9 @@ import java.util.List;
 /**
  * Where merged values go.
  *
- * <p>A value may come again, with the same (key, epoch), the same bytes and a higher token: when the instance died after it
- * was written and before that was noted. A sink that writes once per (key, epoch), or that refuses lower tokens, makes it
- * exactly once.
+ * <p>A value may come again, with the same (key, epoch), the same {@linkplain Flush#digest digest} and a higher token: when the
+ * instance died after it was written and before that was noted. Its bytes are the same too, unless an instance with another
+ * codec writes it. A sink that writes once per (key, epoch), or that refuses lower tokens, makes it exactly once.
  */
 @FunctionalInterface
 public interface Sink<T> {

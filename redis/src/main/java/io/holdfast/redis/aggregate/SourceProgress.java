@@ -1,15 +1,51 @@
 package io.holdfast.redis.aggregate;
 
 import io.holdfast.HoldfastException;
-import java.util.ArrayDeque;
+import io.holdfast.HoldfastException.Category;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** Up to where everything of an ordered source is durable. */
+/**
+ * Up to where everything of an ordered source is durable.
+ *
+ * <p>Each position that is not settled has a place in a list. A place is settled when all its updates are durable; one with a
+ * refused update is settled by {@link #skip}, or when the update is added again and counts. Neighbours that are settled become
+ * one place, so that an update that was refused long ago costs no memory for what came after it.
+ */
 final class SourceProgress {
 
+    /** So many refused updates of one source may wait to be skipped or delivered again. */
+    static final int REFUSED_MAX = 1_000;
+
+    /** A position with what is not durable there. Guarded by its progress. */
+    static final class Place {
+        final long position;
+        private int waiting;
+        private final Set<String> refused = new HashSet<>(0);
+        private @Nullable Place before;
+        private @Nullable Place after;
+
+        private Place(long position) {
+            this.position = position;
+        }
+
+        private boolean isSettled() {
+            return waiting == 0 && refused.isEmpty();
+        }
+    }
+
     private final String source;
-    private final ArrayDeque<Update<?>> waiting = new ArrayDeque<>();
+    private @Nullable Place first;
+    private @Nullable Place latest;
+    private int refusedCount;
     private long last = -1;
     private long durable = -1;
+    /** The position of the latest update that was refused or found no room: its message may be added again as a whole. */
+    private long retried = -1;
 
     SourceProgress(String source) {
         this.source = source;
@@ -27,25 +63,175 @@ final class SourceProgress {
                     "an ordered source never goes back: call rewind(source) when the bus delivers again, or use"
                             + " Position.id for a source without order");
         }
-    }
-
-    synchronized void added(Update<?> update) {
-        last = Math.max(last, update.position);
-        waiting.add(update);
-    }
-
-    synchronized void done(Update<?> update) {
-        update.durable = true;
-        while (!waiting.isEmpty() && waiting.peek().durable) {
-            long position = waiting.remove().position;
-            Update<?> next = waiting.peek();
-            if (next == null || next.position > position) {
-                durable = position;
-            }
+        if (refusedCount >= REFUSED_MAX && position > last) {
+            throw new HoldfastException(
+                    Category.FULL,
+                    refusedCount + " updates of source '" + source + "' were refused and not skipped",
+                    "call skip(position) for those that can never count, or rewind(source) and deliver them again",
+                    null);
         }
     }
 
-    synchronized long durable() {
-        return durable;
+    /** More updates of this position will be added; it is not durable before {@link #complete}. */
+    synchronized Place begin(long position) {
+        Place place = place(position);
+        place.waiting++;
+        return place;
+    }
+
+    /** All updates of the position are added. */
+    synchronized void complete(Place place) {
+        place.waiting--;
+        settle(place);
+    }
+
+    synchronized void added(Update<?> update, String key) {
+        Place place = place(update.position);
+        place.waiting++;
+        forgive(place, key);
+        update.place = place;
+    }
+
+    synchronized void done(Update<?> update) {
+        Place place = update.place;
+        if (place != null) {
+            place.waiting--;
+            settle(place);
+        }
+    }
+
+    /** The update does not count and will not, unless it is added again. */
+    synchronized void refuse(Update<?> update, String key) {
+        Place place = update.place;
+        if (place != null) {
+            place.waiting--;
+            refused(place, key);
+        }
+    }
+
+    /** The update was not even added. */
+    synchronized void failed(long position, String key) {
+        refused(place(position), key);
+    }
+
+    private void refused(Place place, String key) {
+        retried = Math.max(retried, place.position);
+        if (place.refused.add(key)) {
+            refusedCount++;
+        }
+    }
+
+    /** Whether the message at this position is being added again after some of it was refused. */
+    synchronized boolean isRetried(long position) {
+        return retried == position;
+    }
+
+    synchronized boolean isRefused(long position, String key) {
+        for (Place place = latest; place != null && place.position >= position; place = place.before) {
+            if (place.position == position) {
+                return place.refused.contains(key);
+            }
+        }
+        return false;
+    }
+
+    /** The positions up to a last one at which an update of the key was refused, in order. */
+    synchronized List<Long> refusedUpTo(long to, String key) {
+        if (refusedCount == 0) {
+            return List.of();
+        }
+        List<Long> positions = new ArrayList<>();
+        for (Place place = first; place != null && place.position <= to; place = place.after) {
+            if (place.refused.contains(key)) {
+                positions.add(place.position);
+            }
+        }
+        return positions;
+    }
+
+    /** What was refused at the position is given up; a position without updates counts as durable. */
+    synchronized void skip(long position) {
+        Place found = null;
+        for (Place place = first; place != null && place.position <= position; place = place.after) {
+            found = place.position == position ? place : found;
+        }
+        if (found == null && position > last) {
+            found = place(position);
+        }
+        if (found != null) {
+            refusedCount -= found.refused.size();
+            found.refused.clear();
+            settle(found);
+        }
+    }
+
+    synchronized OptionalLong durable() {
+        return durable < 0 ? OptionalLong.empty() : OptionalLong.of(durable);
+    }
+
+    /** How many places it keeps. */
+    synchronized int places() {
+        int count = 0;
+        for (Place place = first; place != null; place = place.after) {
+            count++;
+        }
+        return count;
+    }
+
+    private void forgive(Place place, String key) {
+        if (place.refused.remove(key)) {
+            refusedCount--;
+        }
+    }
+
+    /** The place of a position that is not before the last one. */
+    private Place place(long position) {
+        if (latest != null && latest.position == position) {
+            return latest;
+        }
+        Place place = new Place(position);
+        place.before = latest;
+        if (latest == null) {
+            first = place;
+        } else {
+            latest.after = place;
+        }
+        latest = place;
+        last = Math.max(last, position);
+        return place;
+    }
+
+    private void settle(Place place) {
+        if (!place.isSettled()) {
+            return;
+        }
+        if (place.before != null && place.before.isSettled()) {
+            unlink(place.before);
+        }
+        while (first != null && first.isSettled()) {
+            durable = Math.max(durable, first.position);
+            unlink(first);
+        }
+        Place next = place.after;
+        if (place != first && place.before != null && next != null && next.isSettled()) {
+            unlink(place);
+        }
+    }
+
+    private void unlink(Place place) {
+        Place before = place.before;
+        Place after = place.after;
+        if (before == null) {
+            first = after;
+        } else {
+            before.after = after;
+        }
+        if (after == null) {
+            latest = before;
+        } else {
+            after.before = before;
+        }
+        place.before = null;
+        place.after = null;
     }
 }

@@ -1,14 +1,15 @@
 package io.holdfast.redis.aggregate;
 
-import io.holdfast.Time;
 import io.holdfast.redis.aggregate.AggregateScripts.Tended;
 import io.holdfast.redis.hold.DueDuty;
 import io.holdfast.redis.hold.Holds;
 import io.holdfast.redis.hold.Holds.Round;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.random.RandomGenerator;
 
 /**
  * Finds instances whose lease has lapsed, ends epochs whose hard window is over, forgets old positions, and hands what is
@@ -16,6 +17,7 @@ import java.util.List;
  */
 final class TendDuty extends DueDuty {
 
+    private static final System.Logger LOG = System.getLogger(TendDuty.class.getName());
     private static final int LIMIT = 128;
 
     private final AggregateScripts scripts;
@@ -33,8 +35,8 @@ final class TendDuty extends DueDuty {
             AggregateRules rules,
             AggregateFigures figures,
             String by,
-            Time time) {
-        super(name, time);
+            RandomGenerator random) {
+        super(name, random);
         this.scripts = scripts;
         this.holds = holds;
         this.flushers = flushers;
@@ -56,15 +58,23 @@ final class TendDuty extends DueDuty {
         more |= tended.more();
         next = Math.min(next, tended.nextMillis());
 
-        if (flushers.isFree()) {
+        if (flushers.runner.free() > 0) {
             Round claims = holds.claim(CLAIMS_PER_SHARD_MAX);
             figures.mistaken.add(claims.mistaken());
             figures.deadLetters.add(claims.dead());
-            if (!claims.claims().isEmpty()) {
+            if (claims.dead() > 0) {
+                LOG.log(
+                        Level.WARNING,
+                        () -> claims.dead() + " epochs of " + holds.set()
+                                + " are dead letters: their claims ran out too often without a result");
+            }
+            if (claims.unreplicated()) {
+                flushers.runner.giveBack(claims.claims(), "too few replicas have the claims");
+            } else if (!claims.claims().isEmpty()) {
                 flushers.flush(claims.claims());
                 done += claims.claims().size();
             }
-            more |= claims.more() && flushers.isFree();
+            more |= claims.more() && flushers.runner.free() > 0;
             next = Math.min(next, claims.nextMillis());
         }
         return new Look(done, more, next);

@@ -1,12 +1,14 @@
 package io.holdfast.redis.aggregate;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** One addition, kept until it is durable. Guarded by the lock of its table, but for what its progress keeps. */
 final class Update<T> {
 
-    /** Null for an echo: delivered again while the first one is still on its way. */
-    final @Nullable T value;
+    final T value;
 
     /** The ordered source and the position there; null and -1 without. */
     final @Nullable SourceProgress progress;
@@ -16,12 +18,19 @@ final class Update<T> {
     final byte @Nullable [] id;
 
     final long eventMillis;
+
+    /** Completed outside of every lock. Callers get a view of it that they cannot complete. */
+    final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
+
     /** Guarded by the progress. */
-    boolean durable;
+    SourceProgress.@Nullable Place place;
+
+    /** The same message of an ordered source, delivered again while this one waits: what becomes of this becomes of them. */
+    private List<Update<T>> echoes = List.of();
 
     static final long NO_EVENT_TIME = Long.MIN_VALUE;
 
-    Update(@Nullable T value, @Nullable SourceProgress progress, long position, byte @Nullable [] id, long millis) {
+    Update(T value, @Nullable SourceProgress progress, long position, byte @Nullable [] id, long millis) {
         this.value = value;
         this.progress = progress;
         this.position = position;
@@ -29,12 +38,31 @@ final class Update<T> {
         this.eventMillis = millis;
     }
 
-    Tally tally() {
-        if (value == null) {
-            return Tally.NONE;
-        }
-        return eventMillis == NO_EVENT_TIME
-                ? new Tally(1, Long.MAX_VALUE, Long.MIN_VALUE)
-                : new Tally(1, eventMillis, eventMillis);
+    boolean isAt(SourceProgress source, long at) {
+        return position == at && progress != null && progress.source().equals(source.source());
     }
+
+    void echo(Update<T> again) {
+        echoes = new ArrayList<>(echoes);
+        echoes.add(again);
+    }
+
+    /** It is durable: tells its source. */
+    void done() {
+        if (progress != null) {
+            progress.done(this);
+        }
+        echoes.forEach(Update::done);
+    }
+
+    /** It does not count: tells its source. */
+    void refuse(String key) {
+        if (progress != null) {
+            progress.refuse(this, key);
+        }
+        echoes.forEach(echo -> echo.refuse(key));
+    }
+
+    /** An update that does not count and never will, and why. */
+    record Refused<T>(String key, Update<T> update, io.holdfast.HoldfastException why) {}
 }

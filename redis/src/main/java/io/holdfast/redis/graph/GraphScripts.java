@@ -65,6 +65,7 @@ final class GraphScripts {
             "lease valid-until length kind holder target",
             "status target now born");
     static final Script RENEW = script("renew.lua", "meta leases lease-info", "lease…", "status now alive");
+    static final Script PAUSE = script("pause.lua", "meta", "paused by why", "status");
     static final Script RELEASE = script(
             "release.lua",
             "meta values counts edges leases lease-info held doomed ledger changed incoming",
@@ -227,6 +228,10 @@ final class GraphScripts {
     /** Renews leases; the answer says of each whether it is alive. */
     String renew(List<byte[]> leases) {
         return call(RENEW, leases).text(2);
+    }
+
+    void pause(boolean paused, String by, String why) {
+        call(PAUSE, ascii(paused ? "1" : "0"), by.getBytes(UTF_8), why.getBytes(UTF_8));
     }
 
     /** Gives a lease up; answers what was freed at once. */

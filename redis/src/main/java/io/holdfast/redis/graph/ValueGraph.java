@@ -278,6 +278,21 @@ public final class ValueGraph implements AutoCloseable {
         close();
     }
 
+    /**
+     * Pauses the graph: no lease lapses and no value is freed until {@link #resume}. What is given up meanwhile waits.
+     *
+     * @param by who pauses it
+     * @param why for people
+     */
+    public void pause(String by, String why) {
+        scripts.pause(true, by, why);
+    }
+
+    /** Lifts a pause. Every lease then has its whole length to be renewed before anything is freed. */
+    public void resume(String by) {
+        scripts.pause(false, by, "");
+    }
+
     /** Whether this process has destroyed the graph. */
     public boolean isDestroyed() {
         return destroyed;

@@ -3,19 +3,36 @@ package io.holdfast.redis.hold;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.nio.ByteBuffer;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One instance's right to close one life of a thing.
  *
  * @param epoch which life
  * @param token the fencing number: higher than that of every earlier claim in the shard
- * @param attempt the how-manieth attempt this is, from 1
+ * @param failures how many handlers reported a failure before
+ * @param lapses how many earlier claims ran out without a result: their claimers died, or were cut off
  * @param evidence why the thing is due, for people
+ * @param since when its last holder went, by the server's clock; null if that is not known
  * @param data the data fields of that life
  */
-public record Claim(String id, long epoch, long token, int attempt, String evidence, Map<String, String> data) {
+public record Claim(
+        String id,
+        long epoch,
+        long token,
+        int failures,
+        int lapses,
+        String evidence,
+        @Nullable Instant since,
+        Map<String, String> data) {
+
+    /** The number of this attempt, from 1. */
+    public int attempt() {
+        return failures + lapses + 1;
+    }
 
     /** The field of the closing record: {@code EPOCH(16)=ID}. */
     String key() {
@@ -31,15 +48,18 @@ public record Claim(String id, long epoch, long token, int attempt, String evide
         return "0".repeat(Math.max(0, 16 - digits.length())) + digits;
     }
 
-    /** Reads the key, the record {@code TOKEN ATTEMPTS CLAIMER EVIDENCE} and the packed data. */
+    /** Reads the key, the record {@code TOKEN FAILURES LAPSES CLAIMER EVIDENCE} and the packed data. */
     static Claim parse(String key, String record, byte[] data) {
-        String[] words = record.split(" ", 4);
+        String[] words = record.split(" ", 5);
+        Evidence evidence = Evidence.of(words[4]);
         return new Claim(
                 key.substring(17),
                 Long.parseLong(key.substring(0, 16)),
                 Long.parseLong(words[0]),
                 Integer.parseInt(words[1]),
-                words[3],
+                Integer.parseInt(words[2]),
+                evidence.text(),
+                evidence.since(),
                 unpack(data));
     }
 

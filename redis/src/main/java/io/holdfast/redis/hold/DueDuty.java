@@ -2,12 +2,12 @@ package io.holdfast.redis.hold;
 
 import io.holdfast.Duty;
 import io.holdfast.HoldfastException;
-import io.holdfast.Time;
 import java.time.Duration;
+import java.util.random.RandomGenerator;
 
 /**
- * Looks, again and again, for leases that have lapsed and things that are due. Every instance does; a little chance in the pauses
- * keeps them from doing it at the same moment.
+ * Looks, again and again, for leases that have lapsed and things that are due. Every instance does. Pauses are jittered, so
+ * that instances do not poll in step.
  */
 public abstract class DueDuty implements Duty {
 
@@ -18,11 +18,11 @@ public abstract class DueDuty implements Duty {
     private static final Duration JITTER = Duration.ofMillis(50);
 
     private final String name;
-    private final Time time;
+    private final RandomGenerator random;
 
-    protected DueDuty(String name, Time time) {
+    protected DueDuty(String name, RandomGenerator random) {
         this.name = name;
-        this.time = time;
+        this.random = random;
     }
 
     /**
@@ -57,8 +57,6 @@ public abstract class DueDuty implements Duty {
 
     private Duration pause(long nextMillis) {
         long millis = Math.min(nextMillis, LONGEST_PAUSE.toMillis());
-        // The low bits of a clock are chance enough, and the same again in a test that steps it.
-        long chance = (time.nanoTime() * 0x9E3779B97F4A7C15L) >>> 33;
-        return Duration.ofMillis(millis + 1 + chance % JITTER.toMillis());
+        return Duration.ofMillis(millis + 1 + random.nextLong(JITTER.toMillis()));
     }
 }

@@ -3,10 +3,12 @@ package io.holdfast.redis.hold;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.holdfast.ReclaimReason;
+import io.holdfast.ThingId;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -17,13 +19,15 @@ import java.util.Objects;
  * Every script call of this package. One shard is one slot of a cluster; its parts:
  *
  * <pre>
- *   meta       layout shards mode longest grace   run seen quiet   token closed
+ *   meta       layout shards mode grace   run seen quiet remember lease paused ({@code quiet.lua})   token closed
  *   things     =ID -> EPOCH UNFINISHED ,LEASE,LEASE…  (held)  or  EPOCH UNFINISHED -why it is due
  *              ,LEASE -> SEQUENCE of its last call (no field: the lease is dead)     E -> highest epoch
+ *              T, U -> whether a script was torn ({@code tally.lua})
  *   due        =ID -> negative: filed under the first lease that holds it;  positive: when it is due
  *   deadlines  ,LEASE -> when it lapses         dead  ,LEASE -> marked dead, holds still to be released
- *   closing    EPOCH=ID -> TOKEN ATTEMPTS CLAIMER EVIDENCE
- *   claims     EPOCH=ID -> when the claim lapses or the next attempt is due
+ *   lengths    ,LEASE -> how long it runs from a renewal
+ *   closing    EPOCH=ID -> TOKEN FAILURES LAPSES CLAIMER EVIDENCE
+ *   claims     EPOCH=ID -> when the claim runs out or the next attempt is due
  *   letters    EPOCH=ID -> when it became a dead letter
  *   data       EPOCH=ID -> data fields          ledger  what is gone
  * </pre>
@@ -34,13 +38,16 @@ import java.util.Objects;
  */
 final class HoldScripts {
 
-    private static final Script OPEN =
-            script("open.lua", "meta things", "layout shards mode lease-ms noted…", "status now-ms found");
+    private static final Script OPEN = script(
+            "open.lua",
+            "meta things deadlines lengths",
+            "layout shards mode lease-ms quiet-ms noted…",
+            "status now-ms found");
     private static final Script JOIN =
-            script("join.lua", "meta things deadlines", "lease lease-ms valid-until-ms", "status now-ms run");
+            script("join.lua", "meta things deadlines lengths", "lease lease-ms valid-until-ms", "status now-ms run");
     private static final Script RENEW =
-            script("renew.lua", "meta things deadlines", "lease lease-ms", "status now-ms run");
-    private static final Script LEAVE = script("leave.lua", "things", "lease", "status");
+            script("renew.lua", "meta things deadlines lengths", "lease lease-ms", "status now-ms run");
+    private static final Script LEAVE = script("leave.lua", "things lengths", "lease", "status");
     private static final Script ACQUIRE =
             script("acquire.lua", "things due", "sequence file lease things…", "status before records…");
     private static final Script TOUCH =
@@ -51,21 +58,29 @@ final class HoldScripts {
             script("put.lua", "things data", "sequence lease thing epoch limit fields…", "status size");
     private static final Script LAPSE = script(
             "lapse.lua",
-            "meta things due deadlines dead ledger",
+            "meta things due deadlines lengths dead ledger",
             "budget grace-ms space by capacity",
             "status next-ms lapsed released more");
     private static final Script CLAIM = script(
             "claim.lua",
-            "meta things due closing claims letters data",
-            "limit claim-ms unfinished-max attempts-max by",
+            "meta things due deadlines lengths closing claims letters data kept",
+            "limit claim-ms unfinished-max lapses-max grace-ms while-paused by",
             "status next-ms fresh again dead mistaken claims…");
     private static final Script SETTLE = script(
             "settle.lua",
             "meta things closing claims letters data ledger",
-            "kind reason space by capacity attempts-max claims…",
+            "kind reason space by capacity failures-max claims…",
             "statuses…");
-    private static final Script REVIVE = script("revive.lua", "things closing claims letters", "key", "status");
-    private static final Script HASTEN = script("hasten.lua", "things due", "thing", "status");
+    private static final Script REVIVE = script("revive.lua", "things closing claims letters", "key alone", "status");
+    private static final Script DISCARD = script(
+            "discard.lua", "meta things closing letters data parts ledger", "key kind space by capacity", "status");
+    private static final Script END = script("end.lua", "things due", "thing force by", "status");
+    private static final Script PAUSE = script("pause.lua", "meta lengths deadlines", "paused by why", "status");
+    private static final Script REBUILD = script(
+            "rebuild.lua",
+            "meta things due deadlines lengths closing claims letters",
+            "finish grace-ms",
+            "status phase");
     private static final Script SHOW = script("show.lua", "things due deadlines", "things…", "now-ms shown…");
 
     private final ScriptCaller caller;
@@ -77,7 +92,8 @@ final class HoldScripts {
         this.caller = caller;
         this.set = set;
         for (Script script : List.of(
-                OPEN, JOIN, RENEW, LEAVE, ACQUIRE, TOUCH, RELEASE, PUT, LAPSE, CLAIM, SETTLE, REVIVE, HASTEN, SHOW)) {
+                OPEN, JOIN, RENEW, LEAVE, ACQUIRE, TOUCH, RELEASE, PUT, LAPSE, CLAIM, SETTLE, REVIVE, DISCARD, END,
+                PAUSE, REBUILD, SHOW)) {
             List<List<byte[]>> byShard = new ArrayList<>();
             for (int shard = 0; shard < set.shards(); shard++) {
                 var keyspace = set.keyspace(shard);
@@ -85,6 +101,10 @@ final class HoldScripts {
             }
             keys.put(script, byShard);
         }
+    }
+
+    Duration timeout() {
+        return caller.timeout();
     }
 
     private static Script script(String file, String keys, String arguments, String reply) {
@@ -98,12 +118,17 @@ final class HoldScripts {
         }
     }
 
-    Beat open(int shard, HoldRules rules) {
+    /** What the reply of {@link #open} says of a shard that was not there. */
+    static final String NEW_SHARD = "new";
+
+    /** @param quietMillis how long nothing ends in a shard that is new */
+    Beat open(int shard, HoldRules rules, long quietMillis) {
         List<String> arguments = new ArrayList<>(List.of(
                 Integer.toString(HoldSet.LAYOUT),
                 Integer.toString(set.shards()),
                 set.mode().name(),
-                Long.toString(rules.lease().toMillis())));
+                Long.toString(rules.lease().toMillis()),
+                Long.toString(quietMillis)));
         arguments.addAll(rules.noted());
         return Beat.of(caller.call(of(OPEN, shard, arguments)));
     }
@@ -116,8 +141,8 @@ final class HoldScripts {
         return of(RENEW, shard, List.of(lease, Long.toString(leaseMillis)));
     }
 
-    void leave(int shard, String lease) {
-        call(LEAVE, shard, lease);
+    Call leaving(int shard, String lease) {
+        return of(LEAVE, shard, List.of(lease));
     }
 
     /** The answer to an acquire, touch or release: what the store then had for each thing. */
@@ -218,38 +243,55 @@ final class HoldScripts {
                         Integer.toString(limit),
                         Long.toString(rules.claim().toMillis()),
                         Integer.toString(rules.unfinishedMax()),
-                        Integer.toString(rules.attemptsMax()),
+                        Integer.toString(HoldRules.LAPSES_MAX),
+                        Long.toString(rules.grace().toMillis()),
+                        set.kind() == ThingId.Kind.AGGREGATE ? "1" : "0", // writing a row deletes nothing
                         by));
     }
 
-    /** What is to become of a claim. */
-    record Settlement(String verb, Claim claim, long millis) {}
-
-    List<Status> settle(int shard, HoldRules rules, String by, ReclaimReason reason, List<Settlement> settlements) {
+    Call settling(int shard, HoldRules rules, String by, ReclaimReason reason, List<Settlement> settlements) {
         List<String> arguments = new ArrayList<>(List.of(
                 set.kind().name(),
                 reason.name(),
                 set.name(),
                 by,
                 Integer.toString(rules.ledgerCapacity()),
-                Integer.toString(rules.attemptsMax())));
+                Integer.toString(rules.failuresMax())));
         for (Settlement one : settlements) {
-            arguments.add(one.verb());
+            arguments.add(one.verb().word());
             arguments.add(one.claim().key());
             arguments.add(Long.toString(one.claim().token()));
             arguments.add(Long.toString(one.millis()));
+            arguments.add(one.reason());
         }
-        return caller.call(of(SETTLE, shard, arguments)).parts().stream()
-                .map(part -> Status.valueOf(part.text()))
-                .toList();
+        return of(SETTLE, shard, arguments);
     }
 
-    Status revive(int shard, String id, long epoch) {
-        return Status.valueOf(call(REVIVE, shard, Claim.key(id, epoch)).text(0));
+    /** @param alone whether to refuse while a newer life of the thing is open */
+    Status revive(int shard, String id, long epoch, boolean alone) {
+        return Status.valueOf(
+                call(REVIVE, shard, Claim.key(id, epoch), alone ? "1" : "0").text(0));
     }
 
-    Status hasten(int shard, String id) {
-        return Status.valueOf(call(HASTEN, shard, '=' + id).text(0));
+    Status discard(int shard, String id, long epoch, String by, int ledgerCapacity) {
+        String kind = set.kind().name();
+        return Status.valueOf(
+                call(DISCARD, shard, Claim.key(id, epoch), kind, set.name(), by, Integer.toString(ledgerCapacity))
+                        .text(0));
+    }
+
+    Status end(int shard, String id, boolean force, String by) {
+        return Status.valueOf(call(END, shard, '=' + id, force ? "1" : "0", by).text(0));
+    }
+
+    Status pause(int shard, boolean paused, String by, String why) {
+        return Status.valueOf(call(PAUSE, shard, paused ? "1" : "0", by, why).text(0));
+    }
+
+    /** One step of rebuilding a torn shard; the phase it is in. */
+    Status rebuild(int shard, boolean finish, long graceMillis) {
+        return Status.valueOf(call(REBUILD, shard, finish ? "1" : "0", Long.toString(graceMillis))
+                .text(0));
     }
 
     Reply show(int shard, List<String> ids) {

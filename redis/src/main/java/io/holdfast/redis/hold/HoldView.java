@@ -2,6 +2,7 @@ package io.holdfast.redis.hold;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.holdfast.HolderId;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.ThingId;
@@ -9,12 +10,14 @@ import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLedger;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.Reply;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
 
@@ -44,8 +47,9 @@ public final class HoldView {
      *
      * @param holders those that live, if it is held
      * @param dueInMillis until it is due, or the claim lapses, or the next attempt; how long ago it became a dead letter
-     * @param attempts how often closing it was begun
-     * @param evidence why it is due, for people
+     * @param attempts how often closing it failed or was begun without a result
+     * @param evidence why it is due, for people; of a dead letter also why it failed
+     * @param since when its last holder went, by the server's clock; null if somebody holds it or it is not known
      */
     public record Life(
             String id,
@@ -55,7 +59,15 @@ public final class HoldView {
             long dueInMillis,
             int attempts,
             String claimer,
-            String evidence) {}
+            String evidence,
+            @Nullable Instant since) {}
+
+    /**
+     * Who paused a set.
+     *
+     * @param at by the server's clock
+     */
+    public record Pause(String by, Instant at, String why) {}
 
     /** How much of everything there is, in all shards. */
     public record Stats(
@@ -144,7 +156,7 @@ public final class HoldView {
         String score = shown.text(1);
         double filed = score.isEmpty() ? 0 : Double.parseDouble(score);
         boolean held = record.length() > 17 && record.charAt(17) == ',';
-        String evidence = held || record.length() < 19 ? "" : record.substring(18);
+        Evidence evidence = Evidence.of(held || record.length() < 19 ? "" : record.substring(18));
         return Optional.of(new Life(
                 id,
                 Long.parseLong(record.substring(0, 16)),
@@ -153,7 +165,8 @@ public final class HoldView {
                 held ? 0 : (long) filed - now,
                 0,
                 "",
-                evidence));
+                evidence.text(),
+                evidence.since()));
     }
 
     private Life closing(int shard, String key, String record) {
@@ -162,16 +175,18 @@ public final class HoldView {
         boolean dead = !letter.isNull();
         Reply due = dead ? letter : link.command(Command.ZSCORE, key(shard, "claims"), text(key));
         long at = due.isNull() ? now : (long) Double.parseDouble(due.text());
-        String[] words = record.split(" ", 4);
+        String[] words = record.split(" ", 5);
+        Evidence evidence = Evidence.of(words[4]);
         return new Life(
                 key.substring(17),
                 Long.parseLong(key.substring(0, 16)),
                 dead ? State.DEAD_LETTER : State.CLOSING,
                 List.of(),
                 at - now,
-                Integer.parseInt(words[1]),
-                words[2],
-                words[3]);
+                Integer.parseInt(words[1]) + Integer.parseInt(words[2]),
+                words[3],
+                evidence.text(),
+                evidence.since());
     }
 
     /** Up to so many lives in the given state, those that are due first. */
@@ -283,9 +298,15 @@ public final class HoldView {
         return digits == null ? 0 : Long.parseLong(new String(digits, UTF_8));
     }
 
-    /** Makes a thing due at once that nobody holds; a held one is refused. */
-    public void close(String id) {
-        Status status = scripts.hasten(set.shardOf(id), set.check(id));
+    /**
+     * Makes an open thing due at once.
+     *
+     * @param force whether to do so also while instances hold it; they are not told
+     * @param by who asked for it, for the ledger
+     * @throws HoldfastException GONE if it is not open; MISUSE if it is held and not forced
+     */
+    public void end(String id, boolean force, String by) {
+        Status status = scripts.end(set.shardOf(id), set.check(id), force, by);
         switch (status) {
             case OK -> {}
             case HELD ->
@@ -294,25 +315,85 @@ public final class HoldView {
                                 + String.join(
                                         ", ",
                                         holders(id).stream().map(Holder::name).toList()),
-                        "release it there; what is held is never closed");
+                        "release it there, or force it");
             default ->
                 throw new HoldfastException(
                         Category.GONE, "no open " + set.kind().word() + " '" + id + "' in " + set);
         }
     }
 
-    /** Gives a dead letter its attempts back. */
+    /**
+     * Gives a dead letter its attempts back.
+     *
+     * @throws HoldfastException GONE if there is no such letter; RETRY while a newer life of a session is open, since closing
+     *     the older one would stop what is served now
+     */
     public void retry(String id, long epoch) {
-        Status status = scripts.revive(set.shardOf(id), set.check(id), epoch);
+        boolean alone = set.kind() == ThingId.Kind.SESSION;
+        Status status = scripts.revive(set.shardOf(id), set.check(id), epoch, alone);
         switch (status) {
             case OK -> {}
+            case SERVED ->
+                throw new HoldfastException(
+                        Category.RETRY,
+                        "a newer life of " + set.kind().word() + " '" + id + "' is open; closing epoch " + epoch
+                                + " could stop it",
+                        "retry when it is closed, or discard the letter",
+                        null);
             case BUSY ->
                 throw new HoldfastException(
                         Category.RETRY, "too many earlier lives of '" + id + "' are being closed at the moment");
-            default ->
-                throw new HoldfastException(
-                        Category.GONE, "no dead letter '" + id + "' of epoch " + epoch + " in " + set);
+            default -> throw noLetter(id, epoch);
         }
+    }
+
+    /**
+     * Forgets a dead letter, its data and its parts; the ledger says who did.
+     *
+     * @param by the text form of a {@link HolderId}: a ledger with any other could not be read
+     * @throws HoldfastException GONE if there is no such letter; MISUSE if {@code by} is not a holder
+     */
+    public void discard(String id, long epoch, String by) {
+        HolderId.parse(by);
+        int capacity = RedisLedger.CAPACITY.defaultValue();
+        if (scripts.discard(set.shardOf(id), set.check(id), epoch, by, capacity) != Status.OK) {
+            throw noLetter(id, epoch);
+        }
+    }
+
+    private HoldfastException noLetter(String id, long epoch) {
+        return new HoldfastException(Category.GONE, "no dead letter '" + id + "' of epoch " + epoch + " in " + set);
+    }
+
+    /**
+     * Pauses the set: no lease lapses and no session is closed until {@link #resume}. What an instance is closing already, it
+     * finishes. Aggregates go on writing rows, which deletes nothing.
+     */
+    public void pause(String by, String why) {
+        eachShard(shard -> scripts.pause(shard, true, by, why));
+    }
+
+    /** Lifts a pause. Every lease then has its whole length to be renewed before anything ends. */
+    public void resume(String by) {
+        eachShard(shard -> scripts.pause(shard, false, by, ""));
+    }
+
+    private void eachShard(IntConsumer call) {
+        for (int shard = 0; shard < set.shards(); shard++) {
+            call.accept(shard);
+        }
+    }
+
+    /** Who paused the set; empty if it is not paused. */
+    public Optional<Pause> paused() {
+        for (int shard = 0; shard < set.shards(); shard++) {
+            Reply stored = link.command(Command.HGET, key(shard, "meta"), text("paused"));
+            if (!stored.isNull() && !stored.text().isEmpty()) {
+                String[] lines = stored.text().split("\n", 3);
+                return Optional.of(new Pause(lines[0], Instant.ofEpochMilli(Long.parseLong(lines[1])), lines[2]));
+            }
+        }
+        return Optional.empty();
     }
 
     /** What is gone, of the thing's shard. */

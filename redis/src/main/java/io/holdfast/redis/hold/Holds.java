@@ -7,18 +7,27 @@ import io.holdfast.ReclaimReason;
 import io.holdfast.Time;
 import io.holdfast.redis.hold.HoldScripts.ClaimStep;
 import io.holdfast.redis.hold.HoldScripts.LapseStep;
-import io.holdfast.redis.hold.HoldScripts.Settlement;
+import io.holdfast.redis.hold.Settlement.Verb;
 import io.holdfast.redis.hold.ShardLease.Wish;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,8 +58,8 @@ import org.jspecify.annotations.Nullable;
  * when it <em>sent</em> its last renewal, on its own monotonic clock ({@link #trusts}).
  *
  * <p><b>A store that proves nothing.</b> After a restart or a fail-over, after a stall of the store, after a jump of its
- * clock, all holders look late and none of them may be. The scripts that mark and claim see this by themselves (run id,
- * and how long ago anybody was there at all), and then nothing lapses and nothing is claimed for the longest lease.
+ * clock, all holders look late and none of them may be. The scripts that mark and claim see this by themselves ({@code
+ * quiet.lua}), and then nothing lapses and nothing is claimed for as long as the longest lease that is out.
  * Meanwhile the instances assert again what they hold. What asynchronous replication has lost, a fail-over cannot bring
  * back: a close that was committed may then be done again, with a higher token.
  *
@@ -62,6 +71,8 @@ public final class Holds {
 
     /** How many things one step of releasing the dead may touch, in each shard. */
     static final int LAPSE_BUDGET = 128;
+
+    private static final int SETTLEMENTS_MAX = 256;
 
     /** What a heartbeat found of a shard. */
     public enum Condition {
@@ -78,8 +89,9 @@ public final class Holds {
     private final HoldScripts scripts;
     private final Time time;
     private final List<ShardLease> leases = new ArrayList<>();
-    private final List<Combiner<Settlement, Status>> settling = new ArrayList<>();
+    private final List<Combiner<Settlement, Settlement.Result>> settling = new ArrayList<>();
     private final String by;
+    private final ReclaimReason reason;
     /** What was said last of a shard that refused. */
     private final AtomicReferenceArray<String> refusals;
 
@@ -88,25 +100,47 @@ public final class Holds {
 
     /**
      * @param self a holder whose incarnation nobody else uses, not even another {@code Holds} of this process
+     * @param random where further incarnations are drawn from
      * @param reason what the ledger says when a claim is committed
      */
-    public Holds(ScriptCaller caller, HoldSet set, HoldRules rules, HolderId self, Time time, ReclaimReason reason) {
+    public Holds(
+            ScriptCaller caller,
+            HoldSet set,
+            HoldRules rules,
+            HolderId self,
+            Time time,
+            RandomGenerator random,
+            ReclaimReason reason) {
         this.set = set;
         this.rules = rules;
         this.scripts = new HoldScripts(caller, set);
         this.time = time;
         this.by = self.toString();
+        this.reason = reason;
         this.refusals = new AtomicReferenceArray<>(set.shards());
         for (int shard = 0; shard < set.shards(); shard++) {
-            leases.add(new ShardLease(scripts, set, rules, time, shard, self));
-            int here = shard;
-            settling.add(new Combiner<>(batch -> scripts.settle(here, rules, by, reason, batch)));
+            leases.add(new ShardLease(scripts, set, rules, time, random, shard, self));
+            String what = "claims in shard " + shard + " of " + set;
+            settling.add(new Combiner<>(what, scripts.timeout().multipliedBy(2), this::settled));
         }
     }
 
     /** Takes a lease in every shard. */
     public void start() {
         leases.forEach(ShardLease::start);
+        long quietMillis =
+                leases.stream().mapToLong(ShardLease::quietMillis).max().orElse(0);
+        if (quietMillis > 0) {
+            LOG.log(
+                    Level.INFO,
+                    () -> set + " is new at this server: nothing ends, is closed or flushed for " + quietMillis
+                            + " ms (quiet time), so that instances that knew an earlier server can come back");
+        }
+    }
+
+    /** How long a call waits at most, also behind others. */
+    public Duration patience() {
+        return scripts.timeout().multipliedBy(2);
     }
 
     public HoldSet set() {
@@ -173,12 +207,43 @@ public final class Holds {
      * cannot be said they lapse.
      */
     public void leave() {
-        for (ShardLease lease : leases) {
-            try {
-                lease.leave();
-            } catch (HoldfastException e) {
-                LOG.log(Level.DEBUG, () -> "a lease of " + set + " could not be given up, and lapses: " + e);
+        Map<Integer, Supplier<Call>> calls = new TreeMap<>();
+        for (int shard = 0; shard < leases.size(); shard++) {
+            calls.put(shard, leases.get(shard)::leaving);
+        }
+        together(calls);
+    }
+
+    /** Releases things of several shards in one round trip; returns the shards that answered. */
+    public Set<Integer> releaseTogether(Map<Integer, List<String>> byShard) {
+        Map<Integer, Supplier<Call>> calls = new TreeMap<>();
+        byShard.forEach((shard, ids) -> calls.put(shard, () -> leases.get(shard).releasing(ids)));
+        return together(calls);
+    }
+
+    /** Calls several shards at once, each in its lane; returns those that answered. */
+    private Set<Integer> together(Map<Integer, Supplier<Call>> wanted) {
+        List<Integer> locked = new ArrayList<>();
+        List<Call> calls = new ArrayList<>();
+        try {
+            for (Map.Entry<Integer, Supplier<Call>> call : wanted.entrySet()) {
+                try {
+                    calls.add(call.getValue().get());
+                    locked.add(call.getKey());
+                } catch (HoldfastException e) {
+                    LOG.log(Level.DEBUG, "a lane of " + set + " is busy: what it holds lapses", e);
+                }
             }
+            Set<Integer> answered = new TreeSet<>();
+            List<Outcome> outcomes = calls.isEmpty() ? List.of() : scripts.all(calls);
+            for (int i = 0; i < outcomes.size(); i++) {
+                if (outcomes.get(i).ofWhatWasDone() != null) {
+                    answered.add(locked.get(i));
+                }
+            }
+            return answered;
+        } finally {
+            locked.forEach(shard -> leases.get(shard).letGo());
         }
     }
 
@@ -195,9 +260,11 @@ public final class Holds {
         return conditions;
     }
 
+    /** A renewal that too few replicas have counts: only its server can let the lease lapse, or another after quiet time. */
     private Condition condition(int shard, HolderId sender, long sent, Outcome outcome) {
         try {
-            return leases.get(shard).renewed(sender, sent, HoldScripts.Beat.of(outcome.get()));
+            Reply done = outcome.ofWhatWasDone();
+            return leases.get(shard).renewed(sender, sent, HoldScripts.Beat.of(done == null ? outcome.get() : done));
         } catch (HoldfastException e) {
             refused(shard, e);
             return Condition.UNREACHABLE;
@@ -217,9 +284,8 @@ public final class Holds {
         }
     }
 
-    /** Calls all shards. Null where there is no reply; throws only if every shard refuses, in a way that does not pass. */
-    private List<@Nullable Reply> replies(List<Call> calls) {
-        List<Outcome> outcomes = scripts.all(calls);
+    /** Null where there is no reply; throws only if every shard refuses, in a way that does not pass. */
+    private List<@Nullable Reply> replies(List<Outcome> outcomes) {
         List<@Nullable Reply> replies = new ArrayList<>();
         for (int shard = 0; shard < outcomes.size(); shard++) {
             HoldfastException failure = outcomes.get(shard).failure();
@@ -245,24 +311,28 @@ public final class Holds {
 
     /** For how many nanoseconds it may; negative since it may not. */
     public long trustedFor(int shard) {
-        return leases.get(shard).trustedUntilNanos() - time.nanoTime();
+        return leases.get(shard).trust.untilNanos() - time.nanoTime();
     }
 
     /** A number that grows whenever the store may have forgotten what this instance holds in the shard. */
     public int doubts(int shard) {
-        return leases.get(shard).doubts();
+        return leases.get(shard).trust.doubts();
     }
 
     public boolean isDoubtful(int shard) {
-        return leases.get(shard).isDoubtful();
+        return leases.get(shard).trust.isDoubtful();
     }
 
     /** Everything held in the shard has been asserted again since {@link #doubts} answered this number. */
     public void settleDoubts(int shard, int doubts) {
-        leases.get(shard).settleDoubts(doubts);
+        leases.get(shard).trust.settleDoubts(doubts);
     }
 
-    /** What a round of {@link #lapse} or {@link #claim} did in all shards. */
+    /**
+     * What a round of {@link #lapse} or {@link #claim} did in all shards.
+     *
+     * @param unreplicated whether too few replicas have it
+     */
     public record Round(
             List<Claim> claims,
             long fresh,
@@ -272,6 +342,7 @@ public final class Holds {
             long lapsed,
             long released,
             boolean more,
+            boolean unreplicated,
             long nextMillis) {}
 
     /** Marks the leases dead whose deadline has passed, and releases what the dead held, a bounded number of things. */
@@ -285,7 +356,7 @@ public final class Holds {
         boolean more = false;
         boolean whole = true;
         long next = Long.MAX_VALUE;
-        for (Reply reply : replies(calls)) {
+        for (Reply reply : replies(scripts.all(calls))) {
             if (reply == null) {
                 whole = false;
                 continue; // a shard that cannot be reached keeps nobody from the others
@@ -296,7 +367,7 @@ public final class Holds {
             more |= step.more();
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
         }
-        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && whole, next);
+        return new Round(List.of(), 0, 0, 0, 0, lapsed, released, more && whole, false, next);
     }
 
     /** Claims what is due, up to so many things in each shard. */
@@ -322,9 +393,12 @@ public final class Holds {
         long mistaken = 0;
         long next = Long.MAX_VALUE;
         boolean more = false;
-        List<@Nullable Reply> replies = replies(calls);
+        List<Outcome> outcomes = scripts.all(calls);
+        List<@Nullable Reply> replies = replies(outcomes);
+        boolean unreplicated = false;
         for (int shard = 0; shard < shards; shard++) {
             Reply reply = replies.get(shard);
+            unreplicated |= reply != null && outcomes.get(shard).failure() != null;
             if (reply == null) {
                 continue; // the claims of the other shards must not be forgotten
             }
@@ -337,47 +411,68 @@ public final class Holds {
             more |= !step.claims().isEmpty() && step.claims().size() == limits[shard];
             next = Math.min(next, step.nextMillis() < 0 ? Long.MAX_VALUE : step.nextMillis());
         }
-        return new Round(claims, fresh, again, dead, mistaken, 0, 0, more, next);
+        return new Round(claims, fresh, again, dead, mistaken, 0, 0, more, unreplicated, next);
     }
 
-    /** What became of a claim. */
-    public enum Settled {
-        DONE,
-        /** It was done before. */
-        ALREADY,
-        /** Another claim has taken its place. */
-        STALE,
-        DEAD_LETTER
+    /**
+     * Settles a claim, together with what others settle at the same time.
+     *
+     * @throws HoldfastException RETRY if there was no answer: it may be settled or not, and can be settled again
+     */
+    public Settlement.Result settle(Settlement settlement) {
+        return settling.get(set.shardOf(settlement.claim().id())).submit(settlement);
     }
 
-    /** The effect is done: the thing is gone. */
-    public Settled commit(Claim claim) {
-        return settle(new Settlement("commit", claim, 0));
+    /** Renews claims; no result where a shard did not answer. */
+    public Map<Claim, Settlement.Result> renewAll(Collection<Claim> claims) {
+        long millis = rules.claim().toMillis();
+        return settleAll(claims.stream()
+                .map(claim -> new Settlement(Verb.RENEW, claim, millis, ""))
+                .toList());
     }
 
-    /** The handler still runs. */
-    public Settled renew(Claim claim) {
-        return settle(new Settlement("renew", claim, rules.claim().toMillis()));
+    /** Settles claims in one round trip however many they are; no result where a shard did not answer. */
+    public Map<Claim, Settlement.Result> settleAll(Collection<Settlement> settlements) {
+        Map<Integer, List<Settlement>> byShard = settlements.stream()
+                .collect(
+                        Collectors.groupingBy(one -> set.shardOf(one.claim().id()), TreeMap::new, Collectors.toList()));
+        List<List<Settlement>> batches = new ArrayList<>();
+        for (List<Settlement> some : byShard.values()) {
+            for (int from = 0; from < some.size(); from += SETTLEMENTS_MAX) {
+                batches.add(some.subList(from, Math.min(from + SETTLEMENTS_MAX, some.size())));
+            }
+        }
+        List<Outcome> outcomes =
+                scripts.all(batches.stream().map(this::settling).toList());
+        Map<Claim, Settlement.Result> results = new HashMap<>();
+        for (int i = 0; i < batches.size(); i++) {
+            Reply reply = outcomes.get(i).ofWhatWasDone();
+            for (int j = 0; reply != null && j < batches.get(i).size(); j++) {
+                results.put(batches.get(i).get(j).claim(), result(reply, j));
+            }
+        }
+        return results;
     }
 
-    /** The handler failed: another attempt after the delay, or a dead letter. */
-    public Settled retry(Claim claim, long delayMillis) {
-        return settle(new Settlement("retry", claim, delayMillis));
+    private Call settling(List<Settlement> batch) {
+        int shard = set.shardOf(batch.getFirst().claim().id());
+        return scripts.settling(shard, rules, by, reason, batch);
     }
 
-    /** The effect could not be tried: another attempt after the delay; this one does not count. */
-    public Settled later(Claim claim, long delayMillis) {
-        return settle(new Settlement("later", claim, delayMillis));
+    private static Settlement.Result result(Reply reply, int index) {
+        return Settlement.Result.of(Status.valueOf(reply.text(index)));
     }
 
-    private Settled settle(Settlement settlement) {
-        Status status = settling.get(set.shardOf(settlement.claim().id())).submit(settlement);
-        return switch (status) {
-            case OK -> Settled.DONE;
-            case ALREADY -> Settled.ALREADY;
-            case DEAD -> Settled.DEAD_LETTER;
-            default -> Settled.STALE;
-        };
+    /** What too few replicas have is settled all the same: if it is lost, the claim is given anew. */
+    private List<Settlement.Result> settled(List<Settlement> batch) {
+        Outcome outcome = scripts.all(List.of(settling(batch))).getFirst();
+        Reply done = outcome.ofWhatWasDone();
+        Reply reply = done == null ? outcome.get() : done;
+        List<Settlement.Result> results = new ArrayList<>();
+        for (int i = 0; i < batch.size(); i++) {
+            results.add(result(reply, i));
+        }
+        return results;
     }
 
     private ShardLease lease(String id) {

@@ -1,9 +1,11 @@
 package io.holdfast.redis.hold;
 
+import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
+import java.time.Duration;
 import java.util.List;
 
 /** How scripts are called: by the link, or by a test that loses, delays and repeats calls. */
@@ -12,6 +14,11 @@ public interface ScriptCaller {
     Reply call(Call call);
 
     List<Outcome> callAll(List<Call> calls);
+
+    /** How long one call waits for its reply at most. */
+    default Duration timeout() {
+        return LinkSettings.TIMEOUT.defaultValue();
+    }
 
     static ScriptCaller by(RedisLink link) {
         return new ScriptCaller() {
@@ -23,6 +30,11 @@ public interface ScriptCaller {
             @Override
             public List<Outcome> callAll(List<Call> calls) {
                 return link.callAll(calls);
+            }
+
+            @Override
+            public Duration timeout() {
+                return link.timeout();
             }
         };
     }

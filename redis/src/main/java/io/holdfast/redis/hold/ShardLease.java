@@ -6,16 +6,18 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.redis.hold.HoldScripts.Beat;
 import io.holdfast.redis.hold.HoldScripts.Lines;
+import io.holdfast.redis.lease.LeaseTrust;
 import io.holdfast.redis.link.RedisLink.Call;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /**
  * One instance's lease in one shard, and the only way by which it changes things there: one call at a time, each with
- * the next sequence number. A call that got no answer is repeated once with the same number, so it counts once; one
+ * the next sequence number. A call whose connection broke is repeated once with the same number, so it counts once; one
  * that arrives later still is older than the next call and changes nothing.
  */
 final class ShardLease {
@@ -36,33 +38,35 @@ final class ShardLease {
     private final HoldSet set;
     private final HoldRules rules;
     private final Time time;
+    private final RandomGenerator random;
     private final int shard;
-    private final Combiner<Wish, Held> lane = new Combiner<>(this::fulfil);
+    private final Combiner<Wish, Held> lane;
+    private final Duration timeout;
 
     // Changed only in the lane.
     private volatile HolderId holder;
     private long sequence;
-    private String run = "";
+    final LeaseTrust trust;
+    private volatile long quietMillis;
 
-    /** The server's time in its last answer, and our own when that came. */
-    private volatile long serverMillis;
-
-    private volatile long serverNanos;
-    /** Until when, on our monotonic clock, the server cannot have thought us late. */
-    private volatile long trustedUntilNanos;
-    /** Grows whenever the store may no longer know what this instance holds. */
-    private final AtomicInteger doubts = new AtomicInteger();
-
-    private volatile int settledDoubts;
-
-    ShardLease(HoldScripts scripts, HoldSet set, HoldRules rules, Time time, int shard, HolderId holder) {
+    ShardLease(
+            HoldScripts scripts,
+            HoldSet set,
+            HoldRules rules,
+            Time time,
+            RandomGenerator random,
+            int shard,
+            HolderId holder) {
         this.scripts = scripts;
         this.set = set;
         this.rules = rules;
         this.time = time;
+        this.random = random;
         this.shard = shard;
+        this.timeout = scripts.timeout();
+        this.lane = new Combiner<>("shard " + shard + " of " + set, timeout.multipliedBy(2), this::fulfil);
         this.holder = usable(holder);
-        this.trustedUntilNanos = time.nanoTime();
+        this.trust = new LeaseTrust(rules.lease(), time);
     }
 
     HolderId holder() {
@@ -70,10 +74,10 @@ final class ShardLease {
     }
 
     /** What a lease holds is filed under the last 48 bits of its incarnation, and zero would be a time. */
-    private static HolderId usable(HolderId drawn) {
+    private HolderId usable(HolderId drawn) {
         HolderId holder = drawn;
         while ((holder.incarnation() & 0xFFFF_FFFF_FFFFL) == 0) {
-            holder = holder.reborn();
+            holder = holder.reborn(random);
         }
         return holder;
     }
@@ -85,7 +89,9 @@ final class ShardLease {
     /** Makes the shard ready and takes the first lease. */
     void start() {
         lane.alone(() -> {
-            openShard();
+            // Instances that the store has forgotten come back with their next heartbeat, which is a third of a lease
+            // away.
+            openShard(rules.lease().toMillis() / 2);
             join();
             return RELEASED;
         });
@@ -154,16 +160,33 @@ final class ShardLease {
         });
     }
 
-    /** Calls, and once more with the very same arguments if there was no answer. */
-    private static <T> T answered(Supplier<T> call) {
+    /** Calls, and once more with the very same arguments if the connection broke. After a time-out it is not repeated. */
+    private <T> T answered(Supplier<T> call) {
+        long begun = System.nanoTime();
         try {
             return call.get();
         } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
+            if (!e.isRetryable() || System.nanoTime() - begun > timeout.toNanos() * 9 / 10) {
                 throw e;
             }
             return call.get();
         }
+    }
+
+    /** Takes the lane for a call that is sent together with those of other shards; to be followed by {@link #letGo}. */
+    Call releasing(List<String> ids) {
+        lane.lockInTime();
+        sequence++;
+        return scripts.releasing(shard, sequence, rules.grace().toMillis(), lease(), ids);
+    }
+
+    Call leaving() {
+        lane.lockInTime();
+        return scripts.leaving(shard, lease());
+    }
+
+    void letGo() {
+        lane.unlock();
     }
 
     Call renewal() {
@@ -173,7 +196,7 @@ final class ShardLease {
     /** Takes note of the answer to a renewal that was sent at the given time by the given holder. */
     Holds.Condition renewed(HolderId sender, long sentNanos, Beat beat) {
         return lane.alone(() -> {
-            note(beat);
+            trust.heard(beat.nowMillis());
             if (!sender.equals(holder)) {
                 return Holds.Condition.RENEWED; // another lease has been taken since, which is as good
             }
@@ -181,49 +204,47 @@ final class ShardLease {
                 rejoin();
                 return Holds.Condition.REJOINED;
             }
-            trustedUntilNanos = sentNanos + rules.lease().toNanos();
-            if (!beat.run().equals(run)) {
-                run = beat.run();
-                doubts.incrementAndGet();
-                return Holds.Condition.REPLACED;
-            }
-            return Holds.Condition.RENEWED;
+            return trust.renewed(sentNanos, beat.run()) ? Holds.Condition.RENEWED : Holds.Condition.REPLACED;
         });
     }
 
     /** A new incarnation: whatever the old one still has under way is refused from now on. */
     private void rejoin() {
-        holder = usable(holder.reborn());
+        holder = usable(holder.reborn(random));
         sequence = 0;
-        doubts.incrementAndGet();
+        trust.doubt();
         join();
     }
 
     private void join() {
         for (int tries = 1; tries <= TRIES_MAX; tries++) {
             long sent = time.nanoTime();
-            long sinceAnswer = Math.max(0, sent - serverNanos) / 1_000_000;
-            long validUntil = serverMillis + sinceAnswer + rules.lease().toMillis();
+            long validUntil = trust.serverMillisAt(sent) + rules.lease().toMillis();
             Beat beat =
                     answered(() -> scripts.join(shard, lease(), rules.lease().toMillis(), validUntil));
-            note(beat);
+            trust.heard(beat.nowMillis());
             switch (beat.status()) {
                 case OK -> {
-                    trustedUntilNanos = sent + rules.lease().toNanos();
-                    run = beat.run();
+                    trust.taken(sent, beat.run());
                     return;
                 }
-                case CLOSED -> openShard();
-                case LAPSED -> holder = usable(holder.reborn());
+                case CLOSED -> openShard(rules.lease().toMillis());
+                case LAPSED -> holder = usable(holder.reborn(random));
                 default -> {} // LATE: the next try knows the time
             }
         }
         throw lapsed();
     }
 
-    private void openShard() {
-        Beat beat = answered(() -> scripts.open(shard, rules));
-        note(beat);
+    /** How long nothing ends in the shard because this instance made it; 0 if it was there. */
+    long quietMillis() {
+        return quietMillis;
+    }
+
+    private void openShard(long quietIfNew) {
+        Beat beat = answered(() -> scripts.open(shard, rules, quietIfNew));
+        trust.heard(beat.nowMillis());
+        quietMillis = beat.run().equals(HoldScripts.NEW_SHARD) ? quietIfNew : 0;
         if (beat.status() == Status.DIFFERS) {
             throw HoldfastException.misuse(
                     set + " is stored with " + beat.run() + ", and this instance wants layout " + HoldSet.LAYOUT
@@ -232,36 +253,8 @@ final class ShardLease {
         }
     }
 
-    private void note(Beat beat) {
-        serverMillis = beat.nowMillis();
-        serverNanos = time.nanoTime();
-    }
-
     private HoldfastException lapsed() {
         return new HoldfastException(
                 Category.RETRY, "the lease of " + holder + " in shard " + shard + " of " + set + " keeps lapsing");
-    }
-
-    void leave() {
-        lane.alone(() -> {
-            scripts.leave(shard, lease());
-            return RELEASED;
-        });
-    }
-
-    long trustedUntilNanos() {
-        return trustedUntilNanos;
-    }
-
-    int doubts() {
-        return doubts.get();
-    }
-
-    boolean isDoubtful() {
-        return doubts.get() != settledDoubts;
-    }
-
-    void settleDoubts(int seen) {
-        settledDoubts = seen;
     }
 }

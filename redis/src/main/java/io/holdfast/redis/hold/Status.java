@@ -15,12 +15,24 @@ enum Status {
     DIFFERS,
     /** Deadlines prove nothing at the moment. */
     QUIET,
+    /** An operator has paused the set. */
+    PAUSED,
     GONE,
     HELD,
+    /** A newer life of the thing is open. */
+    SERVED,
     FULL,
     BUSY,
     /** The claim is no more: what it was for is finished. */
     ALREADY,
     /** Became a dead letter. */
-    DEAD
+    DEAD,
+    /** Nothing is torn. */
+    SOUND,
+    /** The rebuild goes on with the next call. */
+    MORE,
+    /** The caller rebuilds what is his, and finishes. */
+    REST,
+    /** The shard is rebuilt. */
+    DONE
 }

@@ -27,6 +27,7 @@ final class RedisFailures {
             Map.entry("NOREPLICAS", Category.RETRY),
             Map.entry("NOSCRIPT", Category.RETRY),
             Map.entry("UNKILLABLE", Category.RETRY),
+            Map.entry("TORN", Category.RETRY),
             Map.entry("OOM", Category.FULL),
             Map.entry("MISCONF", Category.FULL),
             Map.entry("WRONGPASS", Category.MISUSE),
@@ -37,6 +38,12 @@ final class RedisFailures {
     private static final String BECAUSE = "EXECABORT Transaction discarded because of: ";
 
     private RedisFailures() {}
+
+    /** Whether a script found that an earlier one was torn, and did nothing. */
+    static boolean isTorn(HoldfastException failure) {
+        return failure.getCause() instanceof JedisDataException reply
+                && String.valueOf(reply.getMessage()).startsWith("TORN ");
+    }
 
     static HoldfastException of(String doing, JedisException failure) {
         return switch (failure) {

@@ -9,8 +9,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -22,6 +24,7 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.Response;
 import redis.clients.jedis.ScanIteration;
 import redis.clients.jedis.UnifiedJedis;
@@ -30,6 +33,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
+import redis.clients.jedis.util.Pool;
 
 /**
  * The one way to Redis. Everything that Holdfast asks of a server goes through here.
@@ -88,6 +92,7 @@ public final class RedisLink implements AutoCloseable {
     private final Gathering gathering;
 
     private final @Nullable Replicas replicas;
+    private final Duration timeout;
     private final @Nullable ClusterRoutes routes;
 
     /** Whether a transaction was seen to work. */
@@ -103,54 +108,15 @@ public final class RedisLink implements AutoCloseable {
         this.client = client;
         this.owned = owned;
         this.where = where;
+        this.timeout = patience;
         this.gathering = new Gathering(turns, patience, this::callAll);
         this.replicas = replicas;
         this.routes = client instanceof RedisClusterClient cluster ? new ClusterRoutes(cluster) : null;
     }
 
-    /** How many replicas must have what was written before a call returns. */
-    private record Replicas(int wanted, long patienceMillis) {
-
-        static @Nullable Replicas of(RedisUri uri, Settings settings) {
-            int wanted = settings.get(LinkSettings.WAIT_REPLICAS);
-            if (wanted > 0 && uri.mode() == RedisUri.Mode.CLUSTER) {
-                throw HoldfastException.misuse(
-                        LinkSettings.WAIT_REPLICAS.propertyName() + "=" + wanted + " with a cluster",
-                        "leave it out there: it is for one primary with replicas, with or without Sentinel");
-            }
-            return wanted == 0
-                    ? null
-                    : new Replicas(wanted, settings.get(LinkSettings.TIMEOUT).toMillis() / 2);
-        }
-
-        CommandArguments command() {
-            return new CommandArguments(Protocol.Command.WAIT).add(wanted).add(patienceMillis);
-        }
-
-        /** What a call that was done comes to. */
-        Outcome outcome(Reply reply, long acknowledged) {
-            return acknowledged >= wanted
-                    ? new Outcome(reply, null)
-                    : new Outcome(
-                            null,
-                            new HoldfastException(
-                                    Category.RETRY,
-                                    "done, but only " + acknowledged + " of " + wanted + " replicas have it after "
-                                            + patienceMillis + " ms",
-                                    new NotReplicated(reply)));
-        }
-    }
-
-    /** The reply of a call that was done, and that too few replicas have. */
-    private static final class NotReplicated extends Exception {
-        private static final long serialVersionUID = 1;
-
-        private final transient Reply reply;
-
-        NotReplicated(Reply reply) {
-            super("not replicated", null, false, false);
-            this.reply = reply;
-        }
+    /** How long a call waits for its reply at most. */
+    public Duration timeout() {
+        return timeout;
     }
 
     /** Connects to {@link LinkSettings#URI} and checks every server behind it. */
@@ -170,7 +136,7 @@ public final class RedisLink implements AutoCloseable {
         RedisUri uri = RedisUri.parse(settings.get(LinkSettings.URI));
         try {
             int turns = Math.min(TURNS, settings.get(LinkSettings.CONNECTIONS));
-            Replicas replicas = Replicas.of(uri, settings);
+            Replicas replicas = Replicas.of(settings);
             Duration patience = settings.get(LinkSettings.TIMEOUT);
             return new RedisLink(Connector.connect(uri, settings), true, uri.toString(), turns, patience, replicas);
         } catch (JedisException e) {
@@ -203,11 +169,13 @@ public final class RedisLink implements AutoCloseable {
                 load(call);
                 return send(call);
             } catch (JedisConnectionException | JedisRedirectionException e) {
-                if (!call.isTransaction() || !(client instanceof RedisClusterClient)) {
+                if (routes == null || !isPiped(call)) {
                     throw e;
                 }
-                // A transaction goes to the server that had the slot, and does not look for another: a plain command
-                // does.
+                // A pipeline goes to the server that had the slot, and does not look for another: a plain command does.
+                if (!call.isTransaction()) {
+                    return sendThenWait(call);
+                }
                 client.executeCommand(new CommandArguments(Protocol.Command.HLEN)
                         .key(call.keys().getFirst()));
                 transacts = false;
@@ -216,23 +184,81 @@ public final class RedisLink implements AutoCloseable {
         });
     }
 
+    private boolean isPiped(Call call) {
+        return replicas != null || call.isTransaction();
+    }
+
     private Reply send(Call call) {
-        if (replicas == null && !call.isTransaction()) {
+        if (!isPiped(call)) {
             return new Reply(client.executeCommand(evalsha(call)));
         }
         tryTransaction(call);
+        Supplier<Reply> reply;
+        Replicas.Wait wait;
         try (AbstractPipeline pipeline = pipelineTo(call)) {
-            Supplier<Reply> reply = queue(call, pipeline);
-            Response<Object> acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
+            reply = queue(call, pipeline);
+            wait = waitIn(pipeline, call);
             pipeline.sync();
-            return acknowledgedBy(reply.get(), acknowledged).get();
         }
+        return replicated(call, List.of(new Outcome(reply.get(), null)), wait)
+                .getFirst()
+                .get();
     }
 
-    private Outcome acknowledgedBy(Reply reply, @Nullable Response<Object> acknowledged) {
-        return replicas == null || acknowledged == null
-                ? new Outcome(reply, null)
-                : replicas.outcome(reply, (Long) acknowledged.get());
+    /** The same by two round trips, the first of which follows a slot that has moved. */
+    private Reply sendThenWait(Call call) {
+        Reply reply = new Reply(client.executeCommand(evalsha(call)));
+        Replicas.Wait wait;
+        try (AbstractPipeline pipeline = pipelineTo(call)) {
+            wait = waitIn(pipeline, call);
+            pipeline.sync();
+        }
+        return replicated(call, List.of(new Outcome(reply, null)), wait)
+                .getFirst()
+                .get();
+    }
+
+    /** Lets a pipeline end with the wait for replicas, if there is one. */
+    private Replicas.@Nullable Wait waitIn(AbstractPipeline pipeline, Call call) {
+        return replicas == null ? null : replicas.waitIn(pipeline, call.keys().getFirst());
+    }
+
+    /** What calls come to that were done before the same wait: not replicated, if too few replicas have them. */
+    private List<Outcome> replicated(Call first, List<Outcome> done, Replicas.@Nullable Wait wait) {
+        Replicas wanted = replicas;
+        if (wanted == null || wait == null) {
+            return done;
+        }
+        Function<Reply, Outcome> outcome;
+        try {
+            long acknowledged = acknowledged(first, wait);
+            outcome = reply -> wanted.outcome(reply, acknowledged);
+        } catch (JedisConnectionException e) {
+            outcome = reply -> wanted.outcome(reply, 0);
+        } catch (JedisException | IllegalStateException e) {
+            HoldfastException failure = failure("waiting for replicas", e);
+            outcome = reply -> new Outcome(null, failure);
+        }
+        List<Outcome> all = new ArrayList<>(done.size());
+        for (Outcome one : done) {
+            Reply reply = one.reply();
+            all.add(reply == null ? one : outcome.apply(reply));
+        }
+        return all;
+    }
+
+    private long acknowledged(Call call, Replicas.Wait wait) {
+        try {
+            return wait.acknowledged();
+        } catch (JedisNoScriptException e) {
+            client.scriptLoad(Replicas.FENCE.source(), call.keys().getFirst());
+        }
+        Replicas.Wait again;
+        try (AbstractPipeline pipeline = pipelineTo(call)) {
+            again = Objects.requireNonNull(waitIn(pipeline, call));
+            pipeline.sync();
+        }
+        return again.acknowledged();
     }
 
     /**
@@ -344,6 +370,11 @@ public final class RedisLink implements AutoCloseable {
         return outcomes;
     }
 
+    /** Whether a script refused because an earlier one was torn; see {@code tally.lua}. */
+    public static boolean isTorn(HoldfastException failure) {
+        return RedisFailures.isTorn(failure);
+    }
+
     /** A reply, or why there is none; exactly one of them. */
     public record Outcome(@Nullable Reply reply, @Nullable HoldfastException failure) {
 
@@ -355,9 +386,14 @@ public final class RedisLink implements AutoCloseable {
             }
         }
 
-        /** The reply, also of a call that too few replicas have: for whoever must know what was done, wherever it is. */
+        /** The outcome of a call that was done, and that too few replicas have. */
+        public static Outcome notReplicated(Reply reply, String message) {
+            return new Outcome(null, new HoldfastException(Category.RETRY, message, new Replicas.NotReplicated(reply)));
+        }
+
+        /** The reply, also of a call that too few replicas have: for callers that must know what was done, wherever it is. */
         public @Nullable Reply ofWhatWasDone() {
-            return failure != null && failure.getCause() instanceof NotReplicated done ? done.reply : reply;
+            return failure != null && failure.getCause() instanceof Replicas.NotReplicated done ? done.reply : reply;
         }
 
         public Reply get() {
@@ -384,12 +420,12 @@ public final class RedisLink implements AutoCloseable {
     /** Calls that one server answers. */
     private List<Outcome> pipeline(List<Call> calls) {
         List<Supplier<Reply>> replies = new ArrayList<>(calls.size());
-        Response<Object> acknowledged;
+        Replicas.Wait wait;
         try (AbstractPipeline pipeline = pipelineTo(calls.getFirst())) {
             for (Call call : calls) {
                 replies.add(queue(call, pipeline));
             }
-            acknowledged = replicas == null ? null : pipeline.sendCommand(replicas.command());
+            wait = waitIn(pipeline, calls.getFirst());
             pipeline.sync();
         } catch (JedisException | IllegalStateException e) {
             HoldfastException failure = failure("a batch of " + calls.size() + " calls", e);
@@ -402,10 +438,9 @@ public final class RedisLink implements AutoCloseable {
         }
         List<Outcome> outcomes = new ArrayList<>(calls.size());
         for (Supplier<Reply> reply : replies) {
-            Outcome outcome = Outcome.of(() -> tell("a call of a batch", reply::get));
-            outcomes.add(outcome.reply() == null ? outcome : acknowledgedBy(outcome.reply(), acknowledged));
+            outcomes.add(Outcome.of(() -> tell("a call of a batch", reply::get)));
         }
-        return outcomes;
+        return replicated(calls.getFirst(), outcomes, wait);
     }
 
     /** Sends a plain command about one key. */
@@ -535,6 +570,8 @@ public final class RedisLink implements AutoCloseable {
         if (owned && failure instanceof JedisConnectionException) {
             switch (client) {
                 case RedisClient single -> single.getPool().clear();
+                case RedisSentinelClient sentinel ->
+                    sentinel.getPrimaryNodesConnectionMap().values().forEach(Pool::clear);
                 case RedisClusterClient cluster ->
                     cluster.getClusterNodes().values().forEach(ConnectionPool::clear);
                 default -> {}

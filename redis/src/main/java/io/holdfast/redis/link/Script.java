@@ -24,12 +24,12 @@ import java.util.regex.Pattern;
  *   -- KEYS  meta counts held doomed
  *   -- ARGV  lease budget
  *   -- REPLY status released left
- *   --@include time.lua
+ *   --@include ../lease/time.lua
  * </pre>
  *
  * A word that ends in {@code …} stands for the rest of the arguments, none or more. The Java side declares the same
  * words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
- * does not even load. {@code --@include} pastes a file in, for what several scripts share; {@code ../hold/time.lua} is one
+ * does not even load. {@code --@include} pastes a file in, for what several scripts share; {@code ../lease/time.lua} is one
  * of the package beside.
  */
 public final class Script {

@@ -39,6 +39,7 @@ final class HeartbeatDuty implements Duty {
         serving.tellLost(); // before the lease looks fresh again
         long deadline = time.nanoTime() + pause.toNanos();
         List<Condition> conditions = holds.heartbeat();
+        serving.countDropped();
         boolean whole = serving.repair(conditions, deadline);
         return Step.restFor(conditions.size(), whole ? pause : soon);
     }

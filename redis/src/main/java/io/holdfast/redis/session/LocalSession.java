@@ -1,8 +1,8 @@
 package io.holdfast.redis.session;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
+import io.holdfast.HoldfastException;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session as this instance serves it: any number of clients, one hold.
@@ -31,7 +31,11 @@ final class LocalSession {
     /** No longer in the table; whoever still finds it looks again. */
     boolean retired;
 
-    private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
+    /** Why the last call for it got no answer, and when. */
+    @Nullable
+    HoldfastException failure;
+
+    long failedNanos;
 
     LocalSession(String id) {
         this.id = id;
@@ -39,15 +43,5 @@ final class LocalSession {
 
     boolean isHeld() {
         return epoch != 0;
-    }
-
-    /** Runs callbacks of one session one after the other, whatever became of the one before. */
-    synchronized void tell(Runnable callback, Executor executor) {
-        told = told.handleAsync(
-                (nothing, failure) -> {
-                    callback.run();
-                    return nothing;
-                },
-                executor);
     }
 }

@@ -11,9 +11,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
@@ -26,8 +30,6 @@ final class Serving {
     private static final int BATCH = 128;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
-    /** How long a shard may take to be left. */
-    private static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
     private final Holds holds;
     private final HoldView view;
@@ -39,7 +41,8 @@ final class Serving {
     private final long dataLimit;
 
     private final ConcurrentHashMap<String, LocalSession> table = new ConcurrentHashMap<>();
-    private final Set<LocalSession> unsure = ConcurrentHashMap.newKeySet();
+    private final ConcurrentHashMap<String, LocalSession> unsure = new ConcurrentHashMap<>();
+    private final Queue<LocalSession> dropped = new ConcurrentLinkedQueue<>();
     private final boolean[] lostShards;
     private final long marginNanos;
     private volatile boolean closed;
@@ -63,23 +66,29 @@ final class Serving {
         this.lostShards = new boolean[holds.set().shards()];
     }
 
-    SessionHold acquire(String id) {
+    SessionHold acquire(String id, Duration wait) {
         holds.set().check(id);
+        long arrived = System.nanoTime();
+        long deadline = time.nanoTime() + wait.toNanos();
         while (true) {
             if (closed) {
                 throw closedAlready();
             }
             LocalSession session = table.computeIfAbsent(id, LocalSession::new);
-            session.lock.lock();
+            lockInTime(session, wait);
             try {
                 if (session.retired) {
                     continue;
                 }
+                HoldfastException failure = session.failure;
+                if (failure != null && session.failedNanos - arrived >= 0) {
+                    // The call that this one waited for got no answer: another one would only wait as long again.
+                    throw new HoldfastException(failure.category(), String.valueOf(failure.getMessage()), failure);
+                }
                 if (!session.isHeld()) {
-                    begin(session);
+                    begin(session, deadline);
                 } else if (session.lost) {
-                    int doubts = doubts(session);
-                    regain(session, call(session, () -> holds.acquire(id)), doubts);
+                    awaitRegained(session, deadline);
                 }
                 if (closed) {
                     session.clients = 0;
@@ -94,6 +103,37 @@ final class Serving {
         }
     }
 
+    private void lockInTime(LocalSession session, Duration wait) {
+        try {
+            if (!session.lock.tryLock(holds.patience().plus(wait).toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new HoldfastException(
+                        Category.RETRY, "session '" + session.id + "' waits for an earlier call that got no answer");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HoldfastException(Category.RETRY, "interrupted while acquiring session '" + session.id + "'", e);
+        }
+    }
+
+    /** A session that is lost here may be in the middle of being closed elsewhere: a hold is given when it is sure again. */
+    private void awaitRegained(LocalSession session, long deadline) {
+        Duration pause = FIRST_PAUSE;
+        while (true) {
+            int doubts = doubts(session);
+            Held held = call(session, () -> holds.acquire(session.id));
+            List<SessionRegained> regained = new ArrayList<>();
+            if (regain(session, held, doubts, new ArrayList<>(), regained)) {
+                handlers.regained(regained);
+                return;
+            }
+            if (!holds.trusts(session.id)) {
+                throw new HoldfastException(
+                        Category.RETRY, "the lease of this instance is late: session '" + session.id + "' is not sure");
+            }
+            pause = pauseBefore(session, deadline, pause);
+        }
+    }
+
     /** Nobody renews a lease that would be taken now. */
     private HoldfastException closedAlready() {
         return HoldfastException.misuse(
@@ -104,19 +144,24 @@ final class Serving {
         return holds.doubts(holds.set().shardOf(session.id));
     }
 
-    private void begin(LocalSession session) {
+    private void begin(LocalSession session, long deadline) {
         try {
             int doubts = doubts(session);
             Held held = call(session, () -> holds.acquire(session.id));
-            held = awaitEarlierLives(session, held);
+            held = awaitEarlierLives(session, held, deadline);
             handlers.activate(new SessionActivation(session.id, held.epoch(), held.opened()));
             session.lost = false;
             session.unsure = false;
             session.sureSince = doubts;
             session.epoch = held.epoch();
             figures.acquired(held.holders());
+            session.failure = null;
         } catch (RuntimeException | Error e) {
-            giveUp(session);
+            if (session.unsure) {
+                session.epoch = 0; // the store did not answer: repair releases it
+            } else {
+                giveUp(session);
+            }
             throw e;
         }
     }
@@ -130,36 +175,90 @@ final class Serving {
             return call.now();
         } catch (HoldfastException e) {
             session.unsure = true;
-            unsure.add(session);
+            session.failure = e;
+            session.failedNanos = System.nanoTime();
+            unsure.put(session.id, session);
             throw e;
         }
     }
 
-    private Held awaitEarlierLives(LocalSession session, Held first) {
+    private Held awaitEarlierLives(LocalSession session, Held first, long deadline) {
         Held held = first;
         boolean opened = first.opened();
-        long deadline = time.nanoTime() + closingWait.toNanos();
         Duration pause = FIRST_PAUSE;
         while (!overlap && held.unfinished() > 0) {
-            if (time.nanoTime() - deadline >= 0) {
-                throw new HoldfastException(
-                        Category.RETRY,
-                        "an earlier life of session '" + session.id + "' is still being closed after "
-                                + closingWait.toMillis() + " ms",
-                        "try again; if it lasts, look at 'holdfast sessions show', or opt for overlapEpochs",
-                        null);
-            }
-            LockSupport.parkNanos(pause.toNanos());
-            pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+            pause = pauseBefore(session, deadline, pause);
             held = call(session, () -> holds.acquire(session.id));
         }
         return opened && !held.opened() ? new Held(held.id(), held.epoch(), true, 0, held.holders()) : held;
+    }
+
+    /** Waits for an earlier life to be closed; returns the next pause. */
+    private Duration pauseBefore(LocalSession session, long deadline, Duration pause) {
+        if (time.nanoTime() - deadline >= 0) {
+            throw stillClosing(session.id);
+        }
+        try {
+            Thread.sleep(pause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HoldfastException(Category.RETRY, "interrupted while acquiring session '" + session.id + "'", e);
+        }
+        return pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+    }
+
+    private static HoldfastException stillClosing(String id) {
+        return new HoldfastException(
+                Category.RETRY,
+                "an earlier life of session '" + id + "' is still being closed",
+                "try again; if it lasts, look at 'holdfast sessions show', or opt for overlapEpochs",
+                null);
+    }
+
+    /** Idle mode: lets a session live for another idle time, after an earlier life of it is closed. */
+    Held touch(String id) {
+        long deadline = time.nanoTime() + closingWait.toNanos();
+        LocalSession session = new LocalSession(id);
+        Held held = holds.touch(id);
+        Duration pause = FIRST_PAUSE;
+        while (!overlap && held.unfinished() > 0) {
+            pause = pauseBefore(session, deadline, pause);
+            held = holds.touch(id);
+        }
+        return held;
     }
 
     /** Ends a hold that did not come about. */
     private void giveUp(LocalSession session) {
         session.epoch = 0;
         release(session);
+    }
+
+    /** One client less, for a caller that must not wait: {@link #repair} releases the session if it was the last one. */
+    void leaveLater(LocalSession session) {
+        dropped.add(session);
+    }
+
+    /** Takes note of holds that were dropped without close. */
+    void countDropped() {
+        int count = dropped.size();
+        for (int i = 0; i < count; i++) {
+            LocalSession session = dropped.remove();
+            if (!session.lock.tryLock()) {
+                dropped.add(session);
+                continue;
+            }
+            try {
+                if (--session.clients == 0 && !session.retired) {
+                    session.epoch = 0;
+                    session.lost = false;
+                    session.unsure = true;
+                    unsure.put(session.id, session);
+                }
+            } finally {
+                session.lock.unlock();
+            }
+        }
     }
 
     void leave(LocalSession session) {
@@ -186,7 +285,7 @@ final class Serving {
         } catch (HoldfastException e) {
             // Not our caller's problem: it is released again by repair, or lapses with our lease.
             session.unsure = true;
-            unsure.add(session);
+            unsure.put(session.id, session);
         }
     }
 
@@ -194,7 +293,7 @@ final class Serving {
         session.unsure = false;
         session.retired = true;
         table.remove(session.id, session);
-        unsure.remove(session);
+        unsure.remove(session.id, session);
     }
 
     boolean isValid(LocalSession session) {
@@ -225,6 +324,7 @@ final class Serving {
     /** Tells of sessions whose lease this instance can no longer trust; answers for how long the others still can be. */
     long tellLost() {
         long soonest = Long.MAX_VALUE;
+        List<SessionLost> lost = new ArrayList<>();
         for (int shard = 0; shard < lostShards.length; shard++) {
             long left = holds.trustedFor(shard) - marginNanos;
             if (left > 0) {
@@ -232,7 +332,7 @@ final class Serving {
             } else {
                 for (LocalSession session : table.values()) {
                     if (holds.set().shardOf(session.id) == shard && session.isHeld() && !session.lost) {
-                        lose(session, session.epoch);
+                        lose(session, session.epoch, lost);
                     }
                 }
                 synchronized (lostShards) {
@@ -240,13 +340,14 @@ final class Serving {
                 }
             }
         }
+        handlers.lost(lost);
         return soonest;
     }
 
-    private void lose(LocalSession session, long epoch) {
+    private void lose(LocalSession session, long epoch, List<SessionLost> told) {
         session.lost = true;
         figures.lost.increment();
-        handlers.lost(session, new SessionLost(session.id, epoch));
+        told.add(new SessionLost(session.id, epoch));
     }
 
     /**
@@ -334,11 +435,13 @@ final class Serving {
     }
 
     private boolean releaseUnsure(int shard, long deadlineNanos) {
-        return inBatches(List.copyOf(unsure), shard, session -> true, deadlineNanos, batch -> {
+        return inBatches(List.copyOf(unsure.values()), shard, session -> true, deadlineNanos, batch -> {
             List<LocalSession> open = batch.stream()
                     .filter(session -> session.unsure && !session.retired)
                     .toList();
-            batch.stream().filter(session -> !open.contains(session)).forEach(unsure::remove);
+            batch.stream()
+                    .filter(session -> !open.contains(session))
+                    .forEach(session -> unsure.remove(session.id, session));
             List<LocalSession> over =
                     open.stream().filter(session -> !session.isHeld()).toList();
             holds.releaseAll(shard, over.stream().map(session -> session.id).toList());
@@ -347,7 +450,7 @@ final class Serving {
             boolean all = assertBatch(shard, held);
             held.forEach(session -> {
                 session.unsure = false;
-                unsure.remove(session);
+                unsure.remove(session.id, session);
             });
             return all;
         });
@@ -366,9 +469,13 @@ final class Serving {
         List<Held> answers =
                 holds.acquireAll(shard, held.stream().map(session -> session.id).toList());
         boolean all = true;
+        List<SessionLost> lost = new ArrayList<>();
+        List<SessionRegained> regained = new ArrayList<>();
         for (int i = 0; i < held.size(); i++) {
-            all &= regain(held.get(i), answers.get(i), doubts);
+            all &= regain(held.get(i), answers.get(i), doubts, lost, regained);
         }
+        handlers.lost(lost);
+        handlers.regained(regained);
         return all;
     }
 
@@ -378,7 +485,8 @@ final class Serving {
     }
 
     /** Takes note of what the store says of a session that this instance serves. Only under its lock. */
-    private boolean regain(LocalSession session, Held held, int doubts) {
+    private boolean regain(
+            LocalSession session, Held held, int doubts, List<SessionLost> lost, List<SessionRegained> regained) {
         long before = session.epoch;
         boolean waits = !overlap && held.unfinished() > 0;
         if (held.epoch() == before && !session.lost && !waits) {
@@ -386,7 +494,7 @@ final class Serving {
             return true;
         }
         if (!session.lost) {
-            lose(session, before);
+            lose(session, before, lost);
         }
         if (waits || !holds.trusts(session.id)) {
             synchronized (lostShards) {
@@ -398,35 +506,61 @@ final class Serving {
         session.epoch = held.epoch();
         session.lost = false;
         figures.regained.increment();
-        handlers.regained(session, new SessionRegained(session.id, before, held.epoch()));
+        regained.add(new SessionRegained(session.id, before, held.epoch(), held.opened()));
         return true;
     }
 
-    /** Releases everything, on purpose. What cannot be reached lapses; what somebody is at, is given up by whoever it is. */
-    void releaseAll() {
+    /**
+     * Releases everything, on purpose, all shards in the same round trips. What cannot be reached lapses; sessions that another
+     * thread has locked are released by that thread. Returns false if the store is silent.
+     */
+    boolean releaseAll() {
         closed = true;
+        Set<Integer> reachable = new TreeSet<>();
         for (int shard = 0; shard < lostShards.length; shard++) {
-            int here = shard;
+            reachable.add(shard);
+        }
+        while (!reachable.isEmpty()) {
+            Map<Integer, List<LocalSession>> wave = nextWave(reachable);
             try {
-                inBatches(
-                        table.values(), shard, session -> true, time.nanoTime() + LONGEST_LEAVING.toNanos(), batch -> {
-                            List<LocalSession> open = batch.stream()
-                                    .filter(session -> !session.retired)
-                                    .toList();
-                            open.forEach(session -> {
-                                session.clients = 0;
-                                session.epoch = 0;
-                            });
-                            holds.releaseAll(
-                                    here,
-                                    open.stream().map(session -> session.id).toList());
-                            open.forEach(this::retire);
-                            return true;
-                        });
-            } catch (HoldfastException e) {
-                holds.refused(shard, e);
+                Map<Integer, List<String>> ids = new TreeMap<>();
+                wave.forEach((shard, some) ->
+                        ids.put(shard, some.stream().map(one -> one.id).toList()));
+                reachable.retainAll(wave.keySet());
+                reachable.retainAll(holds.releaseTogether(ids));
+                wave.forEach((shard, some) -> {
+                    if (reachable.contains(shard)) {
+                        some.forEach(this::retire);
+                    }
+                });
+                if (!wave.isEmpty() && reachable.isEmpty()) {
+                    return false;
+                }
+            } finally {
+                wave.values().forEach(some -> some.forEach(session -> session.lock.unlock()));
             }
         }
+        return true;
+    }
+
+    /** Up to a batch of sessions of each shard, locked. */
+    private Map<Integer, List<LocalSession>> nextWave(Set<Integer> shards) {
+        Map<Integer, List<LocalSession>> wave = new TreeMap<>();
+        for (LocalSession session : table.values()) {
+            int shard = holds.set().shardOf(session.id);
+            List<LocalSession> some = wave.getOrDefault(shard, List.of());
+            if (!shards.contains(shard) || some.size() == BATCH || !session.lock.tryLock()) {
+                continue;
+            }
+            if (session.retired) {
+                session.lock.unlock();
+                continue;
+            }
+            session.clients = 0;
+            session.epoch = 0;
+            wave.computeIfAbsent(shard, it -> new ArrayList<>()).add(session);
+        }
+        return wave;
     }
 
     int size() {

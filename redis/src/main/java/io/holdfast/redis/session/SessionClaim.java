@@ -1,6 +1,9 @@
 package io.holdfast.redis.session;
 
+import io.holdfast.redis.hold.Claim;
+import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The right to close one life of a session, as the handler gets it.
@@ -11,8 +14,28 @@ import java.util.Map;
  *
  * @param epoch which life of the session; never reused
  * @param token the fencing number; higher than that of any earlier claim of the session
- * @param attempt the how-manieth attempt this is, from 1
- * @param evidence why nobody serves the session any more, for people
+ * @param attempt the number of this attempt, from 1
+ * @param evidence why the session has no holder, for people
+ * @param lastDisconnect when its last holder released it or lapsed, by the server's clock; null in idle mode
  * @param data the session's data fields
  */
-public record SessionClaim(String id, long epoch, long token, int attempt, String evidence, Map<String, String> data) {}
+public record SessionClaim(
+        String id,
+        long epoch,
+        long token,
+        int attempt,
+        String evidence,
+        @Nullable Instant lastDisconnect,
+        Map<String, String> data) {
+
+    static SessionClaim of(Claim claim) {
+        return new SessionClaim(
+                claim.id(),
+                claim.epoch(),
+                claim.token(),
+                claim.attempt(),
+                claim.evidence(),
+                claim.since(),
+                claim.data());
+    }
+}

@@ -1,29 +1,45 @@
 package io.holdfast.redis.session;
 
 import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The application's callbacks, and where they run: never on a thread of ours, which they could block. */
+/**
+ * The application's callbacks, and where they run: never on a thread of ours, which they could block.
+ *
+ * <p>{@code onLost}, {@code onRegained}, and {@code onActivate} of a session that was regained in a new life run one after the
+ * other, in the order of what happened. Without an executor of the application they run on a platform thread: virtual threads
+ * may starve when the application occupies their carriers, and a loss must be told in time.
+ */
 final class SessionHandlers {
 
     private static final System.Logger LOG = System.getLogger(SessionHandlers.class.getName());
 
     final Executor executor;
     final @Nullable Consumer<SessionClaim> onClose;
+    private final Executor telling;
     private final Consumer<SessionActivation> onActivate;
-    private final Consumer<SessionLost> onLost;
-    private final Consumer<SessionRegained> onRegained;
+    private final Consumer<List<SessionLost>> onLost;
+    private final Consumer<List<SessionRegained>> onRegained;
     private volatile Runnable onReleased = () -> {};
+    private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
 
+    /**
+     * @param executor where onClose runs
+     * @param telling where the others run
+     */
     SessionHandlers(
             Executor executor,
+            Executor telling,
             @Nullable Consumer<SessionClaim> onClose,
             Consumer<SessionActivation> onActivate,
-            Consumer<SessionLost> onLost,
-            Consumer<SessionRegained> onRegained) {
+            Consumer<List<SessionLost>> onLost,
+            Consumer<List<SessionRegained>> onRegained) {
         this.executor = executor;
+        this.telling = telling;
         this.onClose = onClose;
         this.onActivate = onActivate;
         this.onLost = onLost;
@@ -35,12 +51,22 @@ final class SessionHandlers {
         onActivate.accept(activation);
     }
 
-    void lost(LocalSession session, SessionLost lost) {
-        session.tell(() -> guarded("onLost", () -> onLost.accept(lost)), executor);
+    void lost(List<SessionLost> lost) {
+        if (!lost.isEmpty()) {
+            tell("onLost", () -> onLost.accept(List.copyOf(lost)));
+        }
     }
 
-    void regained(LocalSession session, SessionRegained regained) {
-        session.tell(() -> guarded("onRegained", () -> onRegained.accept(regained)), executor);
+    void regained(List<SessionRegained> regained) {
+        if (regained.isEmpty()) {
+            return;
+        }
+        for (SessionRegained one : regained) {
+            if (!one.unbroken()) {
+                tell("onActivate", () -> onActivate.accept(new SessionActivation(one.id(), one.epoch(), one.opened())));
+            }
+        }
+        tell("onRegained", () -> onRegained.accept(List.copyOf(regained)));
     }
 
     void whenReleased(Runnable task) {
@@ -49,6 +75,15 @@ final class SessionHandlers {
 
     void released() {
         onReleased.run();
+    }
+
+    private synchronized void tell(String name, Runnable callback) {
+        told = told.handleAsync(
+                (nothing, failure) -> {
+                    guarded(name, callback);
+                    return nothing;
+                },
+                telling);
     }
 
     private static void guarded(String name, Runnable callback) {

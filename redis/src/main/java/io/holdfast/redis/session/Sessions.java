@@ -10,8 +10,10 @@ import io.holdfast.redis.hold.HoldRules;
 import io.holdfast.redis.hold.HoldSet;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.Holds;
+import io.holdfast.redis.hold.MendingCaller;
 import io.holdfast.redis.hold.ScriptCaller;
 import io.holdfast.redis.link.Client;
+import io.holdfast.redis.link.Opened;
 import io.holdfast.redis.link.RedisLedger;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,6 +55,8 @@ import java.util.List;
  */
 public final class Sessions implements AutoCloseable {
 
+    private static final Duration LONGEST_DRAIN = Duration.ofSeconds(10);
+
     private final Holds holds;
     private final HoldView view;
     private final Serving serving;
@@ -60,6 +64,9 @@ public final class Sessions implements AutoCloseable {
     private final SessionFigures figures = new SessionFigures();
     private final List<Assignment> assignments = new ArrayList<>();
     private final HoldSet.Mode mode;
+    private final Duration closingWait;
+    private final String by;
+    private final Opened opened;
 
     Sessions(Client client, ScriptCaller caller, String name, SessionRules rules, SessionHandlers handlers) {
         this.mode = rules.idle() == null ? HoldSet.Mode.HOLDERS : HoldSet.Mode.IDLE;
@@ -73,40 +80,68 @@ public final class Sessions implements AutoCloseable {
                 rules.overlapEpochs(),
                 client.settings().get(RedisLedger.CAPACITY),
                 rules.tends() ? List.of() : List.of("grace", Long.toString(grace.toMillis())));
-        this.holds = new Holds(caller, set, holdRules, client.self().reborn(), client.time(), ReclaimReason.CLOSED);
+        ScriptCaller mending = new MendingCaller(caller, set, grace, shard -> {});
+        this.holds = new Holds(
+                mending,
+                set,
+                holdRules,
+                client.self().reborn(client.random()),
+                client.time(),
+                client.random(),
+                ReclaimReason.CLOSED);
         this.view = new HoldView(client.link(), set);
         this.serving = new Serving(holds, view, handlers, figures, client.time(), rules);
         String prefix = "sessions:" + name + " ";
+        this.by = client.self().toString();
+        this.closingWait = rules.closingWait();
         this.closers = new Closers(prefix + "claims", client, holds, handlers, figures, rules);
         holds.start();
         List<Duty> duties = List.of(
                 new HeartbeatDuty(prefix + "heartbeat", holds, serving, rules, client.time()),
                 new WatchDuty(prefix + "watch", serving, rules),
-                closers,
-                new CloseDuty(prefix + "close", holds, closers, figures, client.time()));
+                closers.runner,
+                new CloseDuty(prefix + "close", holds, closers, figures, client.random()));
         duties.forEach(duty -> assignments.add(client.duties().add(duty)));
         Assignment closing = assignments.getLast();
-        closers.whenFree(closing::wake);
+        closers.runner.whenFree(closing::wake);
         handlers.whenReleased(() -> closing.wakeIn(grace));
+        this.opened = client.opened();
+        opened.add(this);
     }
 
-    /** One more client of this instance is served by the session; blocks until the store knows. */
+    /**
+     * Registers one more client of this instance. The first client makes the instance a holder, by a call to Redis; further
+     * ones only count in memory. Waits up to {@code sessions.closing-wait} if an earlier life is still being closed.
+     *
+     * @throws HoldfastException RETRY if Redis does not answer within two time-outs, or the earlier life is not closed in time;
+     *     FULL if Redis is out of memory; MISUSE in idle mode, for an id that is not allowed, or after {@link #close}
+     * @throws RuntimeException what {@code onActivate} threw; the session is then released
+     */
     public SessionHold acquire(String id) {
+        return acquire(id, closingWait);
+    }
+
+    /**
+     * The same, with a wait of its own for an earlier life that is still being closed.
+     *
+     * @throws HoldfastException as {@link #acquire(String)}
+     */
+    public SessionHold acquire(String id, Duration timeout) {
         if (mode == HoldSet.Mode.IDLE) {
             throw HoldfastException.misuse(
                     "sessions '" + holds.set().name() + "' are in idle mode and have no holders", "call touch(id)");
         }
-        return serving.acquire(id);
+        return serving.acquire(id, timeout);
     }
 
-    /** Idle mode: there was activity, so the session lives for another idle time. Answers its epoch. */
+    /** Idle mode: there was activity, so the session lives for another idle time. Returns its epoch. */
     public long touch(String id) {
         if (mode != HoldSet.Mode.IDLE) {
             throw HoldfastException.misuse(
                     "sessions '" + holds.set().name() + "' are held by instances, not by activity",
                     "call acquire(id), or build them with idle(…)");
         }
-        Held held = holds.touch(id);
+        Held held = serving.touch(id);
         figures.acquired(0);
         return held.epoch();
     }
@@ -131,8 +166,37 @@ public final class Sessions implements AutoCloseable {
         return view.list(HoldView.State.DEAD_LETTER, limit);
     }
 
+    /**
+     * Gives a dead letter its attempts back.
+     *
+     * @throws HoldfastException GONE if there is no such letter; RETRY while a newer life of the session is open
+     */
     public void retry(String id, long epoch) {
         view.retry(id, epoch);
+        assignments.getLast().wake();
+    }
+
+    /**
+     * Forgets a dead letter: its onClose is not run again.
+     *
+     * @throws HoldfastException GONE if there is no such letter
+     */
+    public void discard(String id, long epoch) {
+        view.discard(id, epoch, by);
+    }
+
+    /**
+     * Ends a session that nobody holds at once, without waiting for its grace.
+     *
+     * @throws HoldfastException GONE if it is not open; MISUSE if an instance holds it
+     */
+    public void end(String id) {
+        end(id, false);
+    }
+
+    /** @param force whether to end it also while instances hold it. They are not told. */
+    public void end(String id, boolean force) {
+        view.end(id, force, by);
         assignments.getLast().wake();
     }
 
@@ -156,17 +220,23 @@ public final class Sessions implements AutoCloseable {
 
     /** How many close handlers of this instance run at the moment. */
     public int closing() {
-        return closers.runningCount();
+        return closers.runner.running();
     }
 
     /**
-     * Stops serving: releases everything that this instance holds and gives its lease up. Closing the Holdfast client
-     * alone releases nothing: the leases lapse.
+     * Stops serving: claims nothing more, waits up to 10 s for close handlers that run, releases everything that this instance
+     * holds and gives its leases up. If Redis does not answer, that takes two time-outs, and the leases lapse. Idempotent.
      */
     @Override
     public void close() {
+        if (!opened.remove(this)) {
+            return;
+        }
+        assignments.getLast().close();
+        closers.runner.drain(LONGEST_DRAIN);
         assignments.forEach(Assignment::close);
-        serving.releaseAll();
-        holds.leave();
+        if (serving.releaseAll()) {
+            holds.leave();
+        }
     }
 }

@@ -6,8 +6,10 @@ import io.holdfast.ThingId;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.ScriptCaller;
 import io.holdfast.redis.link.Client;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -17,19 +19,20 @@ import org.jspecify.annotations.Nullable;
 /** Collects what a set of sessions needs; {@link #start()} refuses nonsense by the name of the setting. */
 public final class SessionsBuilder {
 
+    private static final System.Logger LOG = System.getLogger(SessionsBuilder.class.getName());
+
     private final Client client;
     private final String name;
     private final Map<Setting<?>, Object> given = new HashMap<>();
     private @Nullable Duration idle;
     private boolean overlapEpochs;
     private boolean tends;
-    private Executor executor =
-            task -> Thread.ofVirtual().name("holdfast-sessions").start(task);
+    private @Nullable Executor executor;
     private ScriptCaller caller;
     private @Nullable Consumer<SessionClaim> onClose;
     private Consumer<SessionActivation> onActivate = activation -> {};
-    private Consumer<SessionLost> onLost = lost -> {};
-    private Consumer<SessionRegained> onRegained = regained -> {};
+    private Consumer<List<SessionLost>> onLost = lost -> {};
+    private Consumer<List<SessionRegained>> onRegained = regained -> {};
 
     public SessionsBuilder(Client client, String name) {
         this.client = client;
@@ -68,7 +71,10 @@ public final class SessionsBuilder {
         return this;
     }
 
-    /** This instance begins to serve a session; runs in the thread that acquires, which fails if this throws. */
+    /**
+     * This instance begins to serve a session. Runs in the thread that acquires, which fails if this throws. For a session that
+     * was lost and is regained in a new life it runs before {@code onRegained}, where that runs.
+     */
     public SessionsBuilder onActivate(Consumer<SessionActivation> handler) {
         this.onActivate = handler;
         return this;
@@ -83,20 +89,23 @@ public final class SessionsBuilder {
         return this;
     }
 
-    /** This instance can no longer be sure of a session that it serves. */
-    public SessionsBuilder onLost(Consumer<SessionLost> handler) {
+    /** This instance can no longer be sure of sessions that it serves: all that it found at the same time in one call. */
+    public SessionsBuilder onLost(Consumer<List<SessionLost>> handler) {
         this.onLost = handler;
         return this;
     }
 
-    /** It is sure again. */
-    public SessionsBuilder onRegained(Consumer<SessionRegained> handler) {
+    /** It is sure of them again. */
+    public SessionsBuilder onRegained(Consumer<List<SessionRegained>> handler) {
         this.onRegained = handler;
         return this;
     }
 
-    /** Where {@code onClose}, {@code onLost} and {@code onRegained} run; otherwise in a virtual thread each. */
-    public SessionsBuilder executor(Executor executor) {
+    /**
+     * Where {@code onClose}, {@code onLost} and {@code onRegained} run. Otherwise {@code onClose} runs in a virtual thread for
+     * each session, and the others one after the other on a platform thread.
+     */
+    public SessionsBuilder executor(@Nullable Executor executor) {
         this.executor = executor;
         return this;
     }
@@ -116,8 +125,28 @@ public final class SessionsBuilder {
     /** Takes this instance's leases and begins to serve and to close. */
     public Sessions start() {
         SessionRules rules = SessionRules.of(this::value, idle, overlapEpochs, tends);
-        SessionHandlers handlers = new SessionHandlers(executor, onClose, onActivate, onLost, onRegained);
+        Executor closing = executor == null ? Thread::startVirtualThread : executor;
+        Executor telling = executor == null ? SessionsBuilder::onPlatformThread : orElsePlatformThread(executor);
+        SessionHandlers handlers = new SessionHandlers(closing, telling, onClose, onActivate, onLost, onRegained);
         return new Sessions(client, caller, name, rules, handlers);
+    }
+
+    private static void onPlatformThread(Runnable task) {
+        Thread.ofPlatform().daemon().name("holdfast-session-callbacks").start(task);
+    }
+
+    /** An executor that refuses must not swallow a loss. */
+    private static Executor orElsePlatformThread(Executor given) {
+        return task -> {
+            try {
+                given.execute(task);
+            } catch (RuntimeException e) {
+                LOG.log(
+                        Level.WARNING,
+                        () -> "the executor refused a session callback; it runs on its own thread: " + e);
+                onPlatformThread(task);
+            }
+        };
     }
 
     /** Looks at the set as it is stored, without taking part; empty if there is none of this name. */

@@ -1,35 +1,55 @@
 #!lua flags=allow-oom
 -- What was claimed is in the sink: it is gone from here, and the ledger says so. Per claim: key, token and a note; only
--- with the current token.
--- KEYS  meta things closing claims parts ledger ends
--- ARGV  space by capacity window-s claims…
+-- with the current token. The claim goes before the parts: if the log is cut in between, parts without a claim are left,
+-- which a rebuild deletes, and not a claim without parts.
+-- Repeat: ALREADY.
+-- KEYS  meta things closing claims parts ledger
+-- ARGV  space by capacity claims…
 -- REPLY statuses…
---@include ../hold/time.lua
+--@include ../lease/time.lua
 --@include ../hold/unfinished.lua
 --@include ../hold/ledger.lua
-local now, reply = clock(), {}
-for i = 5, #ARGV, 3 do
-  local key, token, note = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local text = redis.call('HGET', KEYS[3], key)
+--@include ../hold/tally.lua
+local meta, things, closing, claims, parts, ledger = unpack(KEYS)
+local space, by, capacity = ARGV[1], ARGV[2], ARGV[3]
+local reply, done, gone = {}, {}, {}
+local got = redis.call('HMGET', things, 'T', 'U')
+if is_torn(got[1], got[2]) then
+  return redis.error_reply(TORN)
+end
+for i = 4, #ARGV, 3 do
+  local key, token = ARGV[i], ARGV[i + 1]
+  local text = redis.call('HGET', closing, key)
   local current, evidence
   if text then
-    current, evidence = string.match(text, '^(%d+) %d+ %S+ (.*)$')
+    current, evidence = string.match(text, '^(%d+) %d+ %d+ %S+ (.*)$')
   end
-  if not text then
+  if not text or done[key] then
     reply[#reply + 1] = 'ALREADY'
   elseif current ~= token then
     reply[#reply + 1] = 'STALE'
   else
-    local id = string.sub(key, 18)
-    redis.call('HINCRBY', KEYS[1], 'bytes', -redis.call('HSTRLEN', KEYS[5], key))
-    redis.call('HINCRBY', KEYS[1], 'closed', 1)
-    redis.call('HDEL', KEYS[5], key)
-    redis.call('HDEL', KEYS[3], key)
-    redis.call('ZREM', KEYS[4], key)
-    unfinished(KEYS[2], '=' .. id, -1)
-    redis.call('ZADD', KEYS[7], 'NX', now + ARGV[4] * 1000, '=' .. id)
-    record_gone(KEYS[6], ARGV[3], 'AGGREGATE', ARGV[1], 'FLUSHED', evidence .. ', ' .. note, ARGV[2], id)
+    done[key] = true
+    gone[#gone + 1] = {key = key, evidence = evidence .. ', ' .. ARGV[i + 2]}
     reply[#reply + 1] = 'OK'
   end
 end
+if not gone[1] then
+  return reply
+end
+local raised, keys, freed = raise(things), {}, 0
+for i, one in ipairs(gone) do
+  keys[i] = one.key
+  freed = freed + redis.call('HSTRLEN', parts, one.key)
+end
+redis.call('HDEL', closing, unpack(keys))
+redis.call('ZREM', claims, unpack(keys))
+redis.call('HDEL', parts, unpack(keys))
+redis.call('HINCRBY', meta, 'bytes', -freed)
+redis.call('HINCRBY', meta, 'closed', #keys)
+for _, one in ipairs(gone) do
+  unfinished(things, string.sub(one.key, 17), -1)
+  record_gone(ledger, capacity, 'AGGREGATE', space, 'FLUSHED', one.evidence, by, string.sub(one.key, 18))
+end
+redis.call('HSET', things, 'U', raised)
 return reply

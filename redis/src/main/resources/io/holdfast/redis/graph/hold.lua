@@ -40,7 +40,7 @@ if kind ~= 'w' then
   set_all(counts, {target, digits(n + 1) .. shape}, true)
   redis.call('ZADD', held, 0, lease .. target)
 end
-if length > tonumber(about[4]) then redis.call('HSET', meta, 'longest', ARGV[3]) end
+note_length(length)
 redis.call('ZADD', leases, digits(now + length), lease)
 write_lease(lease, {sequence = 0, state = 'a', length = length, kind = kind, born = digits(micros),
   holder = ARGV[5], reply = kind == 'w' and '' or target})

@@ -9,7 +9,7 @@ local mark = redis.call('HGET', incoming, '')
 if mark then
   local key = values .. string.match(mark, '^%S*')
   if redis.call('RENAMENX', incoming, key) == 0 then
-    return redis.error_reply('TORN values and incoming are both there, and incoming has what values should have')
+    return redis.error_reply('BOTH values and incoming are both there, and incoming has what values should have')
   end
   redis.call('HDEL', key, '')
   local shelf = tonumber(string.match(mark, '^:(%d+)'))

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Makes a graph if there is none, and says what it is. No two lives of a graph have the same latest drop (root.lua): so a
 -- late repeat of a call that made a root in one life makes none in the next.
 -- KEYS  meta
@@ -7,13 +7,13 @@
 local meta = KEYS[1]
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-local it = redis.call('HMGET', meta, 'layout', 'width', 'addressing', 'incarnation', 'longest', 'shelf')
+local it = redis.call('HMGET', meta, 'layout', 'width', 'addressing', 'incarnation', 'shelf')
 if it[1] then
-  if it[1] == ARGV[1] and tonumber(it[5]) < tonumber(ARGV[5]) then redis.call('HSET', meta, 'longest', ARGV[5]) end
-  return {'OK', it[1], it[2], it[3], it[4], now, it[6] or '0'}
+  return {'OK', it[1], it[2], it[3], it[4], now, it[5] or '0'}
 end
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local server = redis.call('INFO', 'server', 'replication')
+local run = string.match(server, 'run_id:(%x+)') .. '/' .. (string.match(server, 'master_replid:(%x+)') or '')
 redis.call('HSET', meta, 'layout', ARGV[1], 'width', ARGV[2], 'addressing', ARGV[3], 'incarnation', ARGV[4],
-  'run', run, 'quiet', '0', 'longest', ARGV[5], 'dropped', string.format('%.0f', time[1] * 1000000 + time[2]),
+  'run', run, 'quiet', '0', 'longest', ARGV[5] .. ';' .. now, 'dropped', string.format('%.0f', time[1] * 1000000 + time[2]),
   'edges', '0')
 return {'MADE', ARGV[1], ARGV[2], ARGV[3], ARGV[4], now, '0'}

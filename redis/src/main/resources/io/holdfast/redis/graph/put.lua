@@ -34,7 +34,7 @@ if #ARGV == 0 then
   if not mark then
     redis.call('UNLINK', incoming)
   elseif redis.call('RENAMENX', incoming, values .. string.match(mark, '^%S*')) == 0 then -- cannot be: the mark stays
-    return redis.error_reply('TORN values and incoming are both there, and incoming has what values should have')
+    return redis.error_reply('BOTH values and incoming are both there, and incoming has what values should have')
   else
     redis.call('HDEL', values .. string.match(mark, '^%S*'), '')
   end

@@ -8,11 +8,13 @@ local meta, leases, info = unpack(KEYS)
 --@include lease.lua
 
 local add, alive = {}, {}
+quiet() -- a renewal is a look, too
 for i, lease in ipairs(ARGV) do
   local it = live_lease(lease)
   if it then
     add[#add + 1] = digits(now + it.length)
     add[#add + 1] = lease
+    note_length(it.length)
   end
   alive[i] = it and '1' or '0'
 end

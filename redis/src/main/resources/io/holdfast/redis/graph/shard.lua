@@ -12,24 +12,55 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
-local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'verify', 'mark')
+local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'verify', 'mark', 'seen', 'shortest', 'paused')
 if not about[1] then return {'NOGRAPH'} end
 local width = tonumber(about[1])
 
--- Whether this server took the place of another one (restart, fail-over) less than the longest lease ago. Then nothing
--- may lapse or be reclaimed: the holders have not had their chance to renew here.
+-- Whether deadlines prove nothing: this server was replaced (another run id or replication id), nobody looked for a
+-- while (it stalled, or everybody else did), or its clock jumped, less than the longest lease ago. Then nothing may lapse
+-- or be reclaimed: the holders have not had their chance to renew. The same holds while the graph is paused.
+-- meta longest and shortest: LENGTH;UNTIL of the longest and the shortest lease, until when it is known to be out.
+local WATCH = 8000 -- idle clients look every 5 s
+local function length_of(noted)
+  return tonumber(string.match(noted or '', '^%d+') or 0), tonumber(string.match(noted or '', ';(%d+)$') or 0)
+end
+
+-- Notes the length of a lease that is taken or renewed; one that is no longer out makes room.
+local function note_length(length)
+  local longest, longest_until = length_of(about[4])
+  local shortest, shortest_until = length_of(about[8])
+  local noted = digits(length) .. ';' .. digits(now + length)
+  if length >= longest or longest_until < now then
+    about[4] = noted
+    redis.call('HSET', meta, 'longest', noted)
+  end
+  if length <= shortest or shortest_until < now then
+    about[8] = noted
+    redis.call('HSET', meta, 'shortest', noted)
+  end
+end
+
+local function server_run()
+  local server = redis.call('INFO', 'server', 'replication')
+  local run_at = string.find(server, 'run_id:', 1, true) + 7 -- a pattern would be tried at every letter
+  local replication_at = (string.find(server, 'master_replid:', run_at, true) or #server) + 14
+  return string.sub(server, run_at, run_at + 39) .. '/' .. string.sub(server, replication_at, replication_at + 39)
+end
+
 local is_quiet
 local function quiet()
   if is_quiet ~= nil then return is_quiet end
-  local server = redis.call('INFO', 'server')
-  local run_at = string.find(server, 'run_id:', 1, true) + 7 -- a pattern would be tried at every letter
-  local run = string.sub(server, run_at, run_at + 39)
-  if run ~= about[2] then
+  local run, seen = server_run(), tonumber(about[7] or now)
+  local shortest, shortest_until = length_of(about[8])
+  local gap, gap_max = now - seen, shortest_until > seen and math.min(WATCH, shortest / 2) or WATCH
+  if run ~= about[2] or gap < 0 or gap > gap_max then
     about[2] = run
-    about[3] = digits(now + tonumber(about[4]))
-    redis.call('HSET', meta, 'run', run, 'quiet', about[3])
+    about[3] = digits(now + length_of(about[4]))
+    redis.call('HSET', meta, 'run', run, 'quiet', about[3], 'seen', digits(now))
+  elseif gap > 100 or not about[7] then
+    redis.call('HSET', meta, 'seen', digits(now))
   end
-  is_quiet = now < tonumber(about[3])
+  is_quiet = now < tonumber(about[3]) or (about[9] or '') ~= ''
   return is_quiet
 end
 

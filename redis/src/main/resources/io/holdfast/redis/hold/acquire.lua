@@ -1,15 +1,23 @@
 #!lua
--- Makes a lease a holder of things, opening those that are not open. A repeat of the last call answers what that did.
+-- Makes a lease a holder of things, opening those that are not open.
+-- Repeat: returns what the first call did, and changes nothing.
+-- Torn: a call that opens nothing needs no tally. Its record comes first; a held thing that is still filed under a time
+-- is filed under its lease by claim.lua when that time comes.
 -- The reply is one string of lines: Redis takes longer to send a table than this script does to look up a thing.
 -- KEYS  things due
 -- ARGV  sequence file lease things…
 -- REPLY status before records…
+--@include ../lease/time.lua
 --@include living.lua
+--@include tally.lua
 local call, things, args = redis.call, KEYS[1], ARGV
 local sequence, file, lease = args[1], args[2], args[3]
-local got = call('HMGET', things, 'E', unpack(args, 3))
+local got = call('HMGET', things, 'T', 'U', 'E', unpack(args, 3))
+if is_torn(got[1], got[2]) then
+  return redis.error_reply(TORN)
+end
 -- A lease's field is  SEQUENCE(16 digits)  of its last call, and if that opened something the highest EPOCH before.
-local last = got[2]
+local last = got[4]
 if not last then
   return 'LAPSED'
 end
@@ -23,7 +31,7 @@ end
 -- Tables are made with the room that one thing needs: most calls are about one.
 local sets, set, files, filed, lines = {lease, sequence, nil, nil, nil, nil}, 2, {nil, nil}, 0, nil
 for i = 4, #args do
-  local record = got[i - 1]
+  local record = got[i + 1]
   local held
   if record and string.byte(record) ~= 48 then
     held = string.byte(record, 18) == 44
@@ -34,9 +42,9 @@ for i = 4, #args do
     record = nil -- it has been closed since
   else
     if not epoch then
-      local time = call('TIME')
-      before = got[1]
-      highest = math.max(before + 0, time[1] * 1000000 + time[2] - 1)
+      local _, micros = clock()
+      before = got[3]
+      highest = math.max(before + 0, micros - 1)
     end
     highest = highest + 1
     epoch = string.format('%d', highest)
@@ -60,12 +68,13 @@ for i = 4, #args do
 end
 if epoch then
   sets[2] = sequence .. before
-  sets[set + 1], sets[set + 2], set = 'E', epoch, set + 2
+  sets[set + 1], sets[set + 2], sets[set + 3], sets[set + 4], set = 'E', epoch, 'U', raise(things), set + 4
+  call('ZADD', KEYS[2], unpack(files, 1, filed))
 elseif again then
   sets[2] = last
 end
 call('HSET', things, unpack(sets, 1, set))
-if filed > 0 then
+if filed > 0 and not epoch then
   call('ZADD', KEYS[2], unpack(files, 1, filed))
 end
 return 'OK\n' .. before .. '\n' .. (#args > 4 and table.concat(lines, '\n') or lines)

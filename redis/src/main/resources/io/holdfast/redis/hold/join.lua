@@ -1,25 +1,34 @@
-#!lua
--- Takes a lease for one incarnation of an instance. It may be repeated until valid-until: by then a late repeat finds
--- either the lease's deadline, which stays until it has passed, or a time at which it is refused.
--- KEYS  meta things deadlines
+#!lua flags=allow-oom
+-- Takes a lease for one incarnation of an instance. A repeat is harmless until valid-until: until then it finds the
+-- lease's deadline, which outlives the lease; later it is refused.
+-- KEYS  meta things deadlines lengths
 -- ARGV  lease lease-ms valid-until-ms
 -- REPLY status now-ms run
---@include time.lua
---@include pulse.lua
+--@include ../lease/time.lua
+--@include ../lease/quiet.lua
+--@include tally.lua
+local meta, things, deadlines, lengths = unpack(KEYS)
+local lease, lease_ms, valid_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = clock()
-if not redis.call('HGET', KEYS[1], 'layout') then
+if not redis.call('HGET', meta, 'layout') then
   return {'CLOSED', now, ''}
 end
-if now >= tonumber(ARGV[3]) then
+local got = redis.call('HMGET', things, 'T', 'U', lease)
+if is_torn(got[1], got[2]) then
+  return redis.error_reply(TORN)
+end
+if now >= valid_until then
   return {'LATE', now, ''}
 end
-local known = redis.call('ZSCORE', KEYS[3], ARGV[1])
-if known and redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then
+local known = redis.call('ZSCORE', deadlines, lease)
+if known and not got[3] then
   return {'LAPSED', now, ''}
 end
-local _, run = pulse(KEYS[1], now)
+local _, run = quiet(meta, lengths, deadlines, now)
 if not known then
-  redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
-  redis.call('HSET', KEYS[2], ARGV[1], '0000000000000000')
+  local raised = raise(things)
+  redis.call('ZADD', deadlines, now + lease_ms, lease)
+  redis.call('ZADD', lengths, lease_ms, lease)
+  redis.call('HSET', things, lease, '0000000000000000', 'U', raised)
 end
 return {'OK', now, run}

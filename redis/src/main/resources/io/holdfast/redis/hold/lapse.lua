@@ -1,55 +1,79 @@
 #!lua flags=allow-oom
 -- Marks leases whose deadline has passed as dead, for good, and releases what a dead one still holds, a budget of
--- things at a time. A thing that nobody living holds is due after the grace: as those who serve have noted it, since whoever
--- finds a lease dead may know nothing of it.
--- KEYS  meta things due deadlines dead ledger
+-- things at a time. A thing without a living holder is due after the grace that the serving instances noted in meta: the
+-- instance that finds a lease dead may serve nothing itself.
+-- Repeat: does the next step.
+-- KEYS  meta things due deadlines lengths dead ledger
 -- ARGV  budget grace-ms space by capacity
 -- REPLY status next-ms lapsed released more
---@include time.lua
---@include pulse.lua
+--@include ../lease/time.lua
+--@include ../lease/quiet.lua
 --@include living.lua
 --@include ledger.lua
+--@include tally.lua
+local meta, things, due, deadlines, lengths, dead, ledger = unpack(KEYS)
+local budget, grace_ms, space, by, capacity = unpack(ARGV)
+local LEASES_A_STEP = 4
+local ASK_AGAIN_MS = 1000
+
 local now = clock()
-local quiet = pulse(KEYS[1], now)
-if now < quiet then
-  return {'QUIET', quiet - now, 0, 0, 0}
+local tally = redis.call('HMGET', things, 'T', 'U')
+if is_torn(tally[1], tally[2]) then
+  return redis.error_reply(TORN)
 end
-local grace = redis.call('HGET', KEYS[1], 'grace') or ARGV[2]
+local quiet_until, _, paused = quiet(meta, lengths, deadlines, now)
+if paused ~= '' then
+  return {'PAUSED', ASK_AGAIN_MS, 0, 0, 0}
+end
+if now < quiet_until then
+  return {'QUIET', quiet_until - now, 0, 0, 0}
+end
+
+local late = redis.call('ZRANGEBYSCORE', deadlines, '-inf', now, 'LIMIT', 0, LEASES_A_STEP)
+local first_dead = late[1] or redis.call('ZRANGE', dead, 0, 0)[1]
+if not first_dead then
+  local first = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')
+  return {'OK', first[2] and math.max(0, first[2] - now) or -1, 0, 0, 0}
+end
+
+local raised = raise(things)
 local lapsed = 0
-for _, lease in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 4)) do
-  redis.call('ZREM', KEYS[4], lease)
-  redis.call('ZADD', KEYS[5], now, lease)
-  if redis.call('HDEL', KEYS[2], lease) == 1 then
+for _, lease in ipairs(late) do
+  redis.call('ZADD', dead, now, lease)
+  redis.call('ZREM', lengths, lease)
+  redis.call('ZREM', deadlines, lease)
+  if redis.call('HDEL', things, lease) == 1 then
     lapsed = lapsed + 1
-    local holder = string.sub(lease, 2)
-    record_gone(KEYS[6], ARGV[5], 'LEASE', ARGV[3], 'LAPSED', 'it was not renewed in time', ARGV[4], holder)
+    record_gone(ledger, capacity, 'LEASE', space, 'LAPSED', 'it was not renewed in time', by, string.sub(lease, 2))
   end
 end
-local released, more = 0, 0
-local lease = redis.call('ZRANGE', KEYS[5], 0, 0)[1]
-if lease then
+
+-- Releases what one dead lease holds; returns how many things, and whether there may be more.
+local function release_held_by(lease)
   local file = -tonumber(string.sub(lease, -12), 16)
-  local ids = redis.call('ZRANGEBYSCORE', KEYS[3], file, file, 'LIMIT', 0, ARGV[1])
-  if ids[1] then
-    local records = redis.call('HMGET', KEYS[2], unpack(ids))
-    local sets, files = {}, {}
-    for i, id in ipairs(ids) do
-      local left, first = living(KEYS[2], records[i] or '00000000000000000')
-      if not first then
-        left = left .. '-lapsed with ' .. string.sub(lease, 2)
-      end
-      sets[#sets + 1] = id
-      sets[#sets + 1] = left
-      files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + grace
-      files[#files + 1] = id
-    end
-    redis.call('HSET', KEYS[2], unpack(sets))
-    redis.call('ZADD', KEYS[3], unpack(files))
-    released, more = #ids, 1
-  else
-    redis.call('ZREM', KEYS[5], lease)
-    more = redis.call('ZCARD', KEYS[5])
+  local ids = redis.call('ZRANGEBYSCORE', due, file, file, 'LIMIT', 0, budget)
+  if not ids[1] then
+    redis.call('ZREM', dead, lease)
+    return 0, redis.call('ZCARD', dead)
   end
+  local grace = redis.call('HGET', meta, 'grace') or grace_ms
+  local records = redis.call('HMGET', things, unpack(ids))
+  local sets, files = {}, {}
+  for i, id in ipairs(ids) do
+    local left, first = living(things, records[i] or '00000000000000000')
+    if not first then
+      left = left .. '-' .. string.format('%d', now) .. ' lapsed with ' .. string.sub(lease, 2)
+    end
+    sets[#sets + 1], sets[#sets + 2] = id, left
+    files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + grace
+    files[#files + 1] = id
+  end
+  redis.call('ZADD', due, unpack(files))
+  redis.call('HSET', things, unpack(sets))
+  return #ids, 1
 end
-local first = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
+
+local released, more = release_held_by(redis.call('ZRANGE', dead, 0, 0)[1])
+redis.call('HSET', things, 'U', raised)
+local first = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')
 return {'OK', first[2] and math.max(0, first[2] - now) or -1, lapsed, released, more}

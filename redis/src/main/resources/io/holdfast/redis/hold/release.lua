@@ -1,23 +1,31 @@
 #!lua flags=allow-oom
 -- Ends a lease's holds on things. A thing whose last holder this was is due after the grace.
+-- Repeat: harmless.
+-- Torn: the last holder's release needs no tally. The time comes first; claim.lua files a thing that is still held under
+-- its lease again. A release that leaves the thing to another holder is tallied.
 -- KEYS  things due
 -- ARGV  sequence grace-ms lease things…
 -- REPLY status
+--@include ../lease/time.lua
 --@include living.lua
+--@include tally.lua
 local call, things, args = redis.call, KEYS[1], ARGV
 local sequence, lease = args[1], args[3]
-local got = call('HMGET', things, unpack(args, 3))
-local last = got[1]
+local got = call('HMGET', things, 'T', 'U', unpack(args, 3))
+if is_torn(got[1], got[2]) then
+  return redis.error_reply(TORN)
+end
+local last = got[3]
 if not last then
   return 'LAPSED'
 end
 if sequence <= last and string.sub(last, 1, 16) ~= sequence then
   return 'STALE'
 end
-local reason = '-released by ' .. string.sub(lease, 2)
-local sets, set, files, filed, due = {lease, sequence, nil, nil}, 2, {nil, nil}, 0, nil
+local sets, set, files, filed, handed = {lease, sequence, nil, nil, nil, nil}, 2, {nil, nil}, 0, false
+local due, reason
 for i = 4, #args do
-  local record = got[i - 2]
+  local record = got[i]
   local from, to
   if record then
     from, to = string.find(record, lease, 18, true)
@@ -30,10 +38,13 @@ for i = 4, #args do
       if to < #record then
         left, first = living(things, string.sub(record, 1, 17) .. string.sub(record, to + 1))
       end
-      if not first then
+      if first then
+        handed = true
+      else
         if not due then
-          local time = call('TIME')
-          due = string.format('%d', time[1] * 1000 + time[2] / 1000 + args[2])
+          local now = clock()
+          due = string.format('%d', now + args[2])
+          reason = '-' .. string.format('%d', now) .. ' released by ' .. string.sub(lease, 2)
         end
         left = string.sub(record, 1, 17) .. reason
       end
@@ -43,8 +54,11 @@ for i = 4, #args do
     sets[set + 1], sets[set + 2], set = args[i], left, set + 2
   end
 end
-call('HSET', things, unpack(sets, 1, set))
+if handed then
+  sets[set + 1], sets[set + 2], set = 'U', raise(things), set + 2
+end
 if filed > 0 then
   call('ZADD', KEYS[2], unpack(files, 1, filed))
 end
+call('HSET', things, unpack(sets, 1, set))
 return 'OK'

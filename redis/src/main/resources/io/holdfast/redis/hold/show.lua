@@ -4,7 +4,7 @@
 -- KEYS  things due deadlines
 -- ARGV  things…
 -- REPLY now-ms shown…
---@include time.lua
+--@include ../lease/time.lua
 local now = clock()
 local reply = {now}
 for i, id in ipairs(ARGV) do

@@ -1,12 +1,18 @@
 #!lua
 -- Lets things live for an idle time from now, without holders, opening those that are not open.
+-- Repeat: returns what the first call did.
 -- KEYS  things due
 -- ARGV  sequence idle-ms lease things…
 -- REPLY status before records…
---@include time.lua
-local sequence, lease = ARGV[1], ARGV[3]
-local got = redis.call('HMGET', KEYS[1], unpack(ARGV, 3))
-local last = got[1]
+--@include ../lease/time.lua
+--@include tally.lua
+local things, due = KEYS[1], KEYS[2]
+local sequence, idle_ms, lease = ARGV[1], ARGV[2], ARGV[3]
+local got = redis.call('HMGET', things, 'T', 'U', 'E', unpack(ARGV, 3))
+if is_torn(got[1], got[2]) then
+  return redis.error_reply(TORN)
+end
+local last = got[4]
 if not last then
   return 'LAPSED'
 end
@@ -15,11 +21,11 @@ if not again and sequence < last then
   return 'STALE'
 end
 local now, us = clock()
-local before = again and string.sub(last, 17) or redis.call('HGET', KEYS[1], 'E')
+local before = again and string.sub(last, 17) or got[3]
 local highest = math.max(before == '' and 0 or before + 0, us - 1)
 local sets, files, reply = {lease, again and last or sequence .. before}, {}, {'OK', before}
 for i = 4, #ARGV do
-  local record = got[i - 2]
+  local record = got[i + 1]
   if not record or string.byte(record) == 48 then
     if again then
       record = nil -- it has been closed since
@@ -34,13 +40,15 @@ for i = 4, #ARGV do
     end
   end
   if record then
-    files[#files + 1] = now + ARGV[2]
+    files[#files + 1] = now + idle_ms
     files[#files + 1] = ARGV[i]
   end
   reply[i - 1] = record or 'GONE'
 end
-redis.call('HSET', KEYS[1], unpack(sets))
 if files[1] then
-  redis.call('ZADD', KEYS[2], unpack(files))
+  sets[#sets + 1] = 'U'
+  sets[#sets + 1] = raise(things)
+  redis.call('ZADD', due, unpack(files))
 end
+redis.call('HSET', things, unpack(sets))
 return table.concat(reply, '\n')

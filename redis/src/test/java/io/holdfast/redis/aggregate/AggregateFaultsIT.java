@@ -87,7 +87,7 @@ class AggregateFaultsIT {
         List.of(ill, well).forEach(key -> a.visits.add(key, Visit.of(1)));
         a.visits.publish();
         a.losesRequest = in(0).and(script("freeze-all.lua"));
-        assertThat(catchThrowableOfType(HoldfastException.class, () -> a.visits.closeAll()))
+        assertThat(catchThrowableOfType(HoldfastException.class, () -> a.visits.endAll()))
                 .extracting(HoldfastException::category)
                 .isEqualTo(Category.RETRY);
         stage.pass(Duration.ofMillis(500)); // less than the soft window
@@ -154,7 +154,7 @@ class AggregateFaultsIT {
                 builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, Duration.ofMinutes(1))
                         .tending());
         a.visits.add("k", Visit.of(1), Position.at("bus", 7));
-        a.visits.close("k");
+        a.visits.forceEnd("k");
         stage.pass(Duration.ofSeconds(3));
         a.die();
         stage.pass(Duration.ofMinutes(4));
@@ -168,7 +168,7 @@ class AggregateFaultsIT {
     private static void end(Actor actor, List<String> keys) {
         for (String key : keys) {
             actor.visits.add(key, Visit.of(1));
-            actor.visits.close(key);
+            actor.visits.forceEnd(key);
         }
     }
 

@@ -92,6 +92,7 @@ class AggregateInputIT {
         Actor a = stage.actor("a");
         var texts = new AggregatesBuilder<>(a.client, "texts", String.class, String::concat)
                 .set(AggregateSettings.PART_LIMIT, 100L)
+                .callbacks(Runnable::run)
                 .start();
         var large = texts.add("page", "x".repeat(200)).toCompletableFuture();
         var small = texts.add("other", "y").toCompletableFuture();
@@ -111,6 +112,7 @@ class AggregateInputIT {
     void codecThatFailsRefusesTheUpdates() {
         Actor a = stage.actor("a");
         var broken = new AggregatesBuilder<>(a.client, "broken", String.class, String::concat)
+                .callbacks(Runnable::run)
                 .codec(new Codec<>() {
                     @Override
                     public byte[] encode(String value) {
@@ -224,7 +226,7 @@ class AggregateInputIT {
         var mute = new AggregatesBuilder<>(a.client, "mute", Visit.class, Visit::merge).start();
         mute.add("page", Visit.of(1));
         mute.publish();
-        mute.close("page");
+        mute.forceEnd("page");
         for (int i = 0; i < 5; i++) {
             a.duties.runDue();
             stage.time.advance(Duration.ofSeconds(1));

@@ -32,8 +32,8 @@ class AggregateMetersIT {
             Stage.Actor there = stage.actor("there");
             there.sinkIsDown = true;
             new AggregateMeters(here.visits).bindTo(registry);
-            here.visits.add("page", Visit.of(1), at(0, 1));
-            here.visits.add("other", Visit.of(1), at(0, 2));
+            here.visits.add("page", Visit.of(1), at("t", 0, 1));
+            here.visits.add("other", Visit.of(1), at("t", 0, 2));
             assertThat(gauge("keys")).isEqualTo(2);
             assertThat(gauge("pending")).isEqualTo(2);
             stage.pass(Duration.ofSeconds(2));
@@ -42,10 +42,10 @@ class AggregateMetersIT {
             assertThat(counted("published.bytes")).isEqualTo(gauge("waiting.bytes") - 2 * 18);
             assertThat(gauge("pending")).isZero();
 
-            there.visits.add("page", Visit.of(1), at(0, 1));
-            here.visits.rewind("0");
-            here.visits.add("other", Visit.of(1), at(0, 2));
-            here.visits.add("page", Visit.of(1), at(0, 3));
+            there.visits.add("page", Visit.of(1), at("t", 0, 1));
+            here.visits.rewind("t", 0);
+            here.visits.add("other", Visit.of(1), at("t", 0, 2));
+            here.visits.add("page", Visit.of(1), at("t", 0, 3));
             here.losesReply = call -> call.script().name().equals("publish.lua");
             stage.pass(Duration.ofSeconds(2));
             here.losesReply = call -> false;
@@ -54,7 +54,7 @@ class AggregateMetersIT {
             assertThat(there.visits.figures().duplicates()).isEqualTo(1);
 
             here.sinkIsDown = true;
-            here.visits.close("page");
+            here.visits.forceEnd("page");
             stage.pass(Duration.ofSeconds(5));
             assertThat(counted("failed") + there.visits.figures().failed()).isPositive();
             there.die();

@@ -53,7 +53,7 @@ class AggregatesClusterIT {
                     }
                 }
                 b.publish();
-                assertThat(a.closeAll()).isEqualTo(100);
+                assertThat(a.endAll()).isEqualTo(100);
                 await().atMost(Duration.ofSeconds(60)).until(() -> views() == 400);
                 assertThat(rows).hasSize(100);
             }
@@ -78,7 +78,7 @@ class AggregatesClusterIT {
                     a.add("lost", Visit.of(8)).toCompletableFuture().get(5, java.util.concurrent.TimeUnit.SECONDS);
                     return true;
                 });
-                await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> a.closeAll() >= 0);
+                await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> a.endAll() >= 0);
                 await().atMost(Duration.ofSeconds(60))
                         .until(() -> a.view().show("lost").isEmpty());
                 await().atMost(Duration.ofSeconds(60)).until(() -> rows.size() == 2);

@@ -76,7 +76,7 @@ class AggregatesIT {
         b.visits.add(KEY, Visit.of(5));
         a.visits.publish();
         b.visits.publish();
-        a.visits.close(KEY);
+        a.visits.forceEnd(KEY);
         stage.pass(Duration.ofMinutes(5));
         assertThat(stage.rows()).isEmpty();
         assertThat(a.visits.figures().waitingBytes()).isPositive();
@@ -99,8 +99,8 @@ class AggregatesIT {
         a.visits.add(KEY, Visit.of(10));
         b.visits.add(KEY, Visit.of(5));
         b.visits.publish();
-        long epoch = a.visits.close(KEY);
-        assertThat(a.visits.close(KEY)).as("closed twice").isZero();
+        long epoch = a.visits.forceEnd(KEY);
+        assertThat(a.visits.forceEnd(KEY)).as("closed twice").isZero();
         stage.pass(Stage.SOFT.multipliedBy(2));
         assertThat(stage.rows()).singleElement().satisfies(row -> {
             assertThat(row.epoch()).isEqualTo(epoch);
@@ -115,7 +115,7 @@ class AggregatesIT {
         Actor b = stage.actor("b", builder -> builder.set(AggregateSettings.FLUSHERS, 1));
         b.flushesLater = true;
         a.visits.add(KEY, Visit.of(10));
-        long first = a.visits.close(KEY);
+        long first = a.visits.forceEnd(KEY);
         stage.pass(SECOND.multipliedBy(2)); // claimed by one of them, and its write is under way
         assertThat(a.tasks.size() + b.tasks.size()).isPositive();
         b.visits.add(KEY, Visit.of(5));
@@ -196,7 +196,7 @@ class AggregatesIT {
         b.visits.add(KEY, Visit.of(5));
         b.visits.publish();
         b.visits.add(KEY, Visit.of(7)); // not published when the epoch ends
-        long first = a.visits.close(KEY);
+        long first = a.visits.forceEnd(KEY);
         stage.pass(SECOND.multipliedBy(4));
         assertThat(b.visits.figures().carried()).isEqualTo(1);
         stage.pass(Stage.SOFT.plusSeconds(5));
@@ -268,7 +268,7 @@ class AggregatesIT {
         b.losesRequest = call -> call.script().name().equals("publish.lua");
         stage.pass(SECOND);
         Call late = b.last("publish.lua");
-        a.visits.close(KEY);
+        a.visits.forceEnd(KEY);
         stage.link.call(late); // opens the next epoch
         b.losesRequest = call -> false;
         b.visits.add(KEY, Visit.of(4));
@@ -281,17 +281,17 @@ class AggregatesIT {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
         for (int i = 0; i < 5; i++) {
-            a.visits.add(KEY, Visit.of(1), at(0, i));
+            a.visits.add(KEY, Visit.of(1), at("t", 0, i));
         }
         a.visits.publish();
-        a.visits.add(KEY, Visit.of(1), at(0, 5)); // not published
+        a.visits.add(KEY, Visit.of(1), at("t", 0, 5)); // not published
         a.die();
         for (int i = 0; i < 8; i++) {
-            b.visits.add(KEY, Visit.of(1), at(0, i));
+            b.visits.add(KEY, Visit.of(1), at("t", 0, i));
         }
         b.visits.publish();
         assertThat(b.visits.figures().duplicates()).isEqualTo(5);
-        assertThat(b.visits.durable(0)).isEqualTo(7);
+        assertThat(b.visits.durable("t", 0)).hasValue(7);
         stage.pass(Stage.LEASE.plus(Stage.SOFT).plusSeconds(10));
         assertThat(stage.rows()).singleElement().satisfies(row -> {
             assertThat(row.views()).isEqualTo(8);
@@ -306,7 +306,7 @@ class AggregatesIT {
         a.visits.add(KEY, Visit.of(1), at("p", 7));
         a.visits.add("other", Visit.of(1), Position.id("q", "m-1"));
         a.visits.publish();
-        a.visits.closeAll();
+        a.visits.endAll();
         stage.pass(SECOND.multipliedBy(3));
         assertThat(stage.rows()).hasSize(2);
         b.visits.add(KEY, Visit.of(1), at("p", 7));
@@ -315,7 +315,7 @@ class AggregatesIT {
         stage.pass(Stage.SOFT.plusSeconds(5));
         assertThat(stage.rows()).hasSize(2);
         assertThat(b.visits.figures().duplicates()).isEqualTo(2);
-        assertThat(b.visits.durable("p")).isEqualTo(7);
+        assertThat(b.visits.durable("p")).hasValue(7);
     }
 
     @Test
@@ -324,9 +324,10 @@ class AggregatesIT {
         a.visits.add(KEY, Visit.of(1), at("p", 7));
         a.visits.add("other", Visit.of(1), Position.id("q", "m-1"));
         stage.pass(Stage.SOFT.plusSeconds(5));
-        assertThat(stored("marks") + stored("ids")).isEqualTo(3);
+        assertThat(stored("parts") + stored("ids") + stored("look")).isEqualTo(6);
         stage.pass(Duration.ofSeconds(200));
-        assertThat(stored("marks") + stored("ids") + stored("ends")).isZero();
+        assertThat(stored("parts") + stored("ids") + stored("look") + stored("ends"))
+                .isZero();
         assertThat(stage.rows()).hasSize(2);
     }
 
@@ -335,7 +336,7 @@ class AggregatesIT {
         try (Jedis jedis = redis.client()) {
             for (int shard = 0; shard < Stage.SHARDS; shard++) {
                 String key = "hf:{aggregate:visits:" + shard + "}:" + part;
-                sum += part.equals("marks") ? jedis.hlen(key) : jedis.zcard(key);
+                sum += part.equals("parts") ? jedis.hlen(key) : jedis.zcard(key);
             }
         }
         return sum;
@@ -346,10 +347,10 @@ class AggregatesIT {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
         for (int i = 0; i < 4; i++) {
-            a.visits.add(KEY, Visit.of(1), at(0, i)); // the partition is taken from it before it publishes
+            a.visits.add(KEY, Visit.of(1), at("t", 0, i)); // the partition is taken from it before it publishes
         }
         for (int i = 0; i < 6; i++) {
-            b.visits.add(KEY, Visit.of(1), at(0, i));
+            b.visits.add(KEY, Visit.of(1), at("t", 0, i));
         }
         b.visits.publish();
         a.visits.publish();
@@ -361,18 +362,18 @@ class AggregatesIT {
     @Test
     void rewoundSourceIsRecognisedWhileItIsStillOnItsWay() {
         Actor a = stage.actor("a");
-        a.visits.add(KEY, Visit.of(1), at(0, 1));
-        a.visits.add(KEY, Visit.of(1), at(0, 2));
-        a.visits.rewind("0");
-        var again = a.visits.add(KEY, Visit.of(1), at(0, 1)).toCompletableFuture();
-        assertThat(a.visits.durable(0)).isEqualTo(-1);
+        a.visits.add(KEY, Visit.of(1), at("t", 0, 1));
+        a.visits.add(KEY, Visit.of(1), at("t", 0, 2));
+        a.visits.rewind("t", 0);
+        var again = a.visits.add(KEY, Visit.of(1), at("t", 0, 1)).toCompletableFuture();
+        assertThat(a.visits.durable("t", 0)).isEmpty();
         a.visits.publish();
         assertThat(again).isCompleted();
-        assertThat(a.visits.durable(0)).isEqualTo(1);
-        a.visits.add(KEY, Visit.of(1), at(0, 2));
-        a.visits.add(KEY, Visit.of(1), at(0, 3));
+        assertThat(a.visits.durable("t", 0)).hasValue(1);
+        a.visits.add(KEY, Visit.of(1), at("t", 0, 2));
+        a.visits.add(KEY, Visit.of(1), at("t", 0, 3));
         a.visits.publish();
-        assertThat(a.visits.durable(0)).isEqualTo(3);
+        assertThat(a.visits.durable("t", 0)).hasValue(3);
         stage.pass(Stage.SOFT.plusSeconds(5));
         assertThat(stage.views(KEY)).isEqualTo(3);
     }
@@ -391,10 +392,10 @@ class AggregatesIT {
         }
         a.visits.add(elsewhere, Visit.of(1), at("p", 3));
         stage.pass(SECOND.multipliedBy(2));
-        assertThat(a.visits.durable("p")).isEqualTo(1);
+        assertThat(a.visits.durable("p")).hasValue(1);
         a.losesRequest = call -> false;
         stage.pass(SECOND.multipliedBy(2));
-        assertThat(a.visits.durable("p")).isEqualTo(3);
+        assertThat(a.visits.durable("p")).hasValue(3);
     }
 
     private static int shardOf(Actor actor, String key) {

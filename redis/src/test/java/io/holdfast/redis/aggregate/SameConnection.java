@@ -1,13 +1,17 @@
 package io.holdfast.redis.aggregate;
 
-import java.io.PrintWriter;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.util.logging.Logger;
-import javax.sql.DataSource;
 
 /** Always the same connection, which stays open. */
-record SameConnection(Connection connection) implements DataSource {
+final class SameConnection extends DriverSource {
+
+    private final Connection connection;
+
+    SameConnection(Connection connection) {
+        super("none");
+        this.connection = connection;
+    }
 
     @Override
     public Connection getConnection() {
@@ -22,41 +26,5 @@ record SameConnection(Connection connection) implements DataSource {
                         throw e.getCause();
                     }
                 });
-    }
-
-    @Override
-    public Connection getConnection(String user, String password) {
-        return getConnection();
-    }
-
-    @Override
-    public PrintWriter getLogWriter() {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void setLogWriter(PrintWriter out) {}
-
-    @Override
-    public void setLoginTimeout(int seconds) {}
-
-    @Override
-    public int getLoginTimeout() {
-        return 0;
-    }
-
-    @Override
-    public Logger getParentLogger() {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> type) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> type) {
-        return false;
     }
 }

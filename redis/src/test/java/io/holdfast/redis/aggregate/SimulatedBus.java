@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * A message bus: ordered partitions that are read from a cursor and acknowledged up to a position, and a queue whose messages
@@ -28,6 +29,13 @@ final class SimulatedBus {
     final Set<Long> loose = new HashSet<>();
 
     final Set<Long> durable = new HashSet<>();
+    /** Messages whose value cannot be encoded for now: they are refused, and may be delivered again. */
+    final Set<Long> poisoned = new HashSet<>();
+    /** Messages that a reader gave up after they were refused. */
+    final Set<Long> skipped = new HashSet<>();
+    /** Positions that were refused since the partition was assigned, of each partition. */
+    final List<Set<Long>> refused = new ArrayList<>();
+
     private long next;
 
     SimulatedBus(int partitionCount) {
@@ -36,6 +44,7 @@ final class SimulatedBus {
         acknowledged = new long[partitionCount];
         for (int i = 0; i < partitionCount; i++) {
             partitions.add(new ArrayList<>());
+            refused.add(new TreeSet<>());
             assigned[i] = -1;
             acknowledged[i] = -1;
         }
@@ -44,6 +53,13 @@ final class SimulatedBus {
     Message make(String key) {
         Message message = new Message(++next, key);
         all.put(message.id(), key);
+        return message;
+    }
+
+    /** A message that is refused until {@code poisoned} is cleared. */
+    Message poisoned(String key) {
+        Message message = make(key);
+        poisoned.add(message.id());
         return message;
     }
 

@@ -9,7 +9,6 @@ import io.holdfast.redis.aggregate.SimulatedBus.Message;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
-import io.holdfast.testkit.AheadTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -26,10 +25,14 @@ final class SimulatedInstance {
     static final Duration CLAIM = Duration.ofSeconds(6);
     static final Duration SOFT = Duration.ofSeconds(10);
     static final Duration HARD = Duration.ofSeconds(30);
+    /** The default; the sink fails less often for one epoch. */
+    private static final int ATTEMPTS = 5;
+
+    private static final Codec<Ids> PLAIN = RecordCodec.of(Ids.class);
 
     final int number;
     private final RedisLink link;
-    private final AheadTime time;
+    private final ManualTime time;
     private final RandomGenerator random;
     private final SimulatedBus bus;
     private final FaultyCalls network;
@@ -45,7 +48,7 @@ final class SimulatedInstance {
     SimulatedInstance(
             int number,
             RedisLink link,
-            AheadTime time,
+            ManualTime time,
             RandomGenerator random,
             SimulatedBus bus,
             FaultyCalls network,
@@ -73,8 +76,8 @@ final class SimulatedInstance {
         stalled = false;
         int mine = ++life;
         duties = DutyRunner.manual(time);
-        Client client =
-                new Client(link, duties, new Notices(), HolderId.newIncarnation("i" + number), Settings.none(), time);
+        HolderId self = new HolderId("i" + number, random.nextLong());
+        Client client = new Client(link, duties, new Notices(), self, Settings.none(), time, random);
         try {
             aggregates = new AggregatesBuilder<>(client, "sim", Ids.class, Ids::merge)
                     .softWindow(SOFT)
@@ -85,15 +88,40 @@ final class SimulatedInstance {
                     .set(AggregateSettings.SHARDS, SHARDS)
                     .set(AggregateSettings.TABLE, 8)
                     .set(AggregateSettings.ADD_WAIT, Duration.ZERO)
-                    .set(AggregateSettings.ATTEMPTS, 99)
+                    .set(AggregateSettings.ATTEMPTS, ATTEMPTS)
                     .set(AggregateSettings.FLUSHERS, 2)
+                    .codec(codec())
                     .sink(this::flush)
-                    .through(network.of(() -> dead || life != mine))
+                    .through(network.of("i" + number, () -> dead || life != mine))
                     .executor(this::later)
+                    .callbacks(Runnable::run)
                     .start();
         } catch (HoldfastException e) {
             die();
         }
+    }
+
+    /** Fails for poisoned messages, now with an exception, now with an Error. */
+    private Codec<Ids> codec() {
+        return new Codec<>() {
+            @Override
+            public byte[] encode(Ids value) {
+                for (long id : value.ids()) {
+                    if (bus.poisoned.contains(id)) {
+                        if (id % 2 == 0) {
+                            throw new StackOverflowError("poisoned " + id);
+                        }
+                        throw new IllegalStateException("poisoned " + id);
+                    }
+                }
+                return PLAIN.encode(value);
+            }
+
+            @Override
+            public Ids decode(byte[] bytes) {
+                return PLAIN.decode(bytes);
+            }
+        };
     }
 
     /** Flushes run at once or some time later. */
@@ -124,13 +152,33 @@ final class SimulatedInstance {
             return;
         }
         Message message = bus.partitions.get(partition).get(bus.cursor[partition]);
-        add(message, Position.at(partition, bus.cursor[partition]));
+        long position = bus.cursor[partition];
+        int mine = life;
+        add(message, Position.at("bus", partition, position)).whenComplete((nothing, failure) -> {
+            if (failure != null && !dead && life == mine) {
+                bus.refused.get(partition).add(position);
+            }
+        });
         bus.cursor[partition]++;
     }
 
     void acknowledge(int partition) {
         if (bus.assigned[partition] == number) {
-            bus.acknowledged[partition] = Math.max(bus.acknowledged[partition], aggregates.durable(partition));
+            bus.acknowledged[partition] = Math.max(
+                    bus.acknowledged[partition],
+                    aggregates.durable("bus", partition).orElse(-1));
+            network.event(number, "acknowledges " + partition + " up to " + bus.acknowledged[partition]);
+        }
+    }
+
+    /** Gives up a position that was refused. */
+    void skip(int partition) {
+        if (bus.assigned[partition] == number && !bus.refused.get(partition).isEmpty()) {
+            long position = bus.refused.get(partition).iterator().next();
+            bus.refused.get(partition).remove(position);
+            bus.skipped.add(bus.partitions.get(partition).get((int) position).id());
+            network.event(number, "skips " + position + " of " + partition);
+            aggregates.skip(Position.at("bus", partition, position));
         }
     }
 
@@ -138,7 +186,9 @@ final class SimulatedInstance {
     void take(int partition) {
         bus.assigned[partition] = number;
         bus.cursor[partition] = (int) bus.acknowledged[partition] + 1;
-        aggregates.rewind(Integer.toString(partition));
+        network.event(number, "reads " + partition + " from " + bus.cursor[partition]);
+        bus.refused.get(partition).clear();
+        aggregates.rewind("bus", partition);
     }
 
     void pollQueue() {
@@ -147,8 +197,13 @@ final class SimulatedInstance {
                 Message message = entry.getKey();
                 int mine = life;
                 add(message, Position.id("queue", "m" + message.id())).whenComplete((nothing, failure) -> {
-                    if (failure == null && !dead && life == mine) {
+                    if (dead || life != mine) {
+                        return;
+                    }
+                    if (failure == null) {
                         bus.queue.remove(message);
+                    } else {
+                        bus.queue.replace(message, -1);
                     }
                 });
                 entry.setValue(number);
@@ -166,7 +221,22 @@ final class SimulatedInstance {
         });
     }
 
+    /** Adds a message again that waits here, and completes the stage: no other caller must be told so. */
+    void addAgainAndComplete() {
+        for (var entry : bus.queue.entrySet()) {
+            if (entry.getValue() == number) {
+                Message message = entry.getKey();
+                add(message, Position.id("queue", "m" + message.id()))
+                        .toCompletableFuture()
+                        .complete(null);
+                return;
+            }
+        }
+    }
+
     private CompletionStage<?> add(Message message, @Nullable Position position) {
+        String poisoned = bus.poisoned.contains(message.id()) ? ", poisoned" : "";
+        network.event(number, "adds " + message + " at " + position + poisoned);
         return aggregates.add(message.key(), Ids.of(message.id()), position, Instant.ofEpochMilli(message.id()));
     }
 
@@ -179,6 +249,7 @@ final class SimulatedInstance {
 
     /** As kill -9: nothing of it does anything any more. */
     void die() {
+        network.event(number, "dies");
         dead = true;
         tasks.clear();
         bus.died(number);

@@ -7,6 +7,7 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.ManualTime;
 import io.holdfast.Settings;
 import io.holdfast.redis.hold.ScriptCaller;
+import io.holdfast.redis.hold.ServerClock;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
@@ -45,6 +46,7 @@ final class Stage implements AutoCloseable {
     final RedisLink link;
     final JdbcDataSource database = new JdbcDataSource();
     private final RedisServer server;
+    private Duration ahead = Duration.ZERO;
     private final List<Actor> actors = new ArrayList<>();
 
     Stage(RedisServer server) {
@@ -104,7 +106,8 @@ final class Stage implements AutoCloseable {
             Duration step = left.compareTo(Duration.ofSeconds(1)) < 0 ? left : Duration.ofSeconds(1);
             time.advance(step);
             try (Jedis jedis = server.client()) {
-                ServerClock.advance(jedis, SET, SHARDS, step);
+                ahead = ahead.plus(step);
+                ServerClock.ahead(jedis, ahead);
             }
             step();
             left = left.minus(step);
@@ -119,7 +122,8 @@ final class Stage implements AutoCloseable {
     void passWithout(Actor waiting) {
         time.advance(Duration.ofSeconds(1));
         try (Jedis jedis = server.client()) {
-            ServerClock.advance(jedis, SET, SHARDS, Duration.ofSeconds(1));
+            ahead = ahead.plusSeconds(1);
+            ServerClock.ahead(jedis, ahead);
         }
         actors.stream().filter(actor -> actor != waiting).forEach(Actor::step);
     }
@@ -164,6 +168,7 @@ final class Stage implements AutoCloseable {
                             .set(AggregateSettings.ADD_WAIT, Duration.ZERO)
                             .sink(this::flush)
                             .executor(tasks::add)
+                            .callbacks(Runnable::run)
                             .through(this))
                     .start();
         }

@@ -11,14 +11,14 @@ import io.holdfast.ReclaimReason;
 import io.holdfast.Settings;
 import io.holdfast.ThingId;
 import io.holdfast.redis.hold.Holds.Condition;
-import io.holdfast.redis.hold.Holds.Settled;
+import io.holdfast.redis.hold.Settlement.Result;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
-import io.holdfast.redis.session.ServerClock;
 import io.holdfast.testkit.SharedRedis;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -92,6 +92,7 @@ class HoldsIT {
                 new HoldRules(LEASE, GRACE, CLAIM, ATTEMPTS, false, 1_000, List.of()),
                 HolderId.newIncarnation(name),
                 time,
+                new SecureRandom(),
                 ReclaimReason.CLOSED);
         holds.start();
         all.add(holds);
@@ -106,7 +107,7 @@ class HoldsIT {
         for (long second = 0; second < duration.toSeconds(); second++) {
             time.advance(Duration.ofSeconds(1));
             try (Jedis jedis = redis.client()) {
-                ServerClock.advance(jedis, "contract", SHARDS, Duration.ofSeconds(1));
+                ServerClock.advance(jedis, Duration.ofSeconds(1));
             }
             for (Holds holds : living) {
                 holds.heartbeat();
@@ -196,7 +197,7 @@ class HoldsIT {
         for (int i = 0; i < LEASE.toSeconds() + 1; i++) {
             time.advance(Duration.ofSeconds(1));
             try (Jedis jedis = redis.client()) {
-                ServerClock.advance(jedis, "contract", SHARDS, Duration.ofSeconds(1));
+                ServerClock.advance(jedis, Duration.ofSeconds(1));
             }
             other.heartbeat();
         }
@@ -260,12 +261,12 @@ class HoldsIT {
         assertThat(second.epoch()).isEqualTo(first.epoch());
         assertThat(second.token()).isGreaterThan(first.token());
         assertThat(second.attempt()).isEqualTo(2);
-        assertThat(a.commit(first))
+        assertThat(a.settle(Settlement.commit(first)))
                 .as("with a token that is not the current one")
-                .isEqualTo(Settled.STALE);
-        assertThat(b.commit(second)).isEqualTo(Settled.DONE);
-        assertThat(b.commit(second)).as("repeated").isEqualTo(Settled.ALREADY);
-        assertThat(a.commit(first)).isEqualTo(Settled.ALREADY);
+                .isEqualTo(Result.STALE);
+        assertThat(b.settle(Settlement.commit(second))).isEqualTo(Result.DONE);
+        assertThat(b.settle(Settlement.commit(second))).as("repeated").isEqualTo(Result.ALREADY);
+        assertThat(a.settle(Settlement.commit(first))).isEqualTo(Result.ALREADY);
     }
 
     @Test
@@ -275,10 +276,10 @@ class HoldsIT {
         Claim claim = dueClaim(a, "x");
         for (int i = 0; i < 3; i++) {
             pass(CLAIM.minusSeconds(1), a, b);
-            assertThat(a.renew(claim)).isEqualTo(Settled.DONE);
+            assertThat(a.renewAll(List.of(claim))).containsEntry(claim, Result.DONE);
             assertThat(b.claim(10).claims()).isEmpty();
         }
-        assertThat(a.commit(claim)).isEqualTo(Settled.DONE);
+        assertThat(a.settle(Settlement.commit(claim))).isEqualTo(Result.DONE);
     }
 
     @Test
@@ -286,16 +287,16 @@ class HoldsIT {
         Holds a = holds("a");
         Claim claim = dueClaim(a, "x");
         for (int i = 0; i < 5; i++) {
-            assertThat(a.later(claim, 1_000)).isEqualTo(Settled.DONE);
+            assertThat(a.settle(Settlement.later(claim, 1_000))).isEqualTo(Result.DONE);
             pass(Duration.ofSeconds(2), a);
             claim = claimOnly(a);
             assertThat(claim.attempt()).isEqualTo(1);
         }
-        assertThat(a.retry(claim, 1_000)).isEqualTo(Settled.DONE);
+        assertThat(a.settle(Settlement.retry(claim, 1_000, "planted"))).isEqualTo(Result.DONE);
         pass(Duration.ofSeconds(2), a);
         Claim last = claimOnly(a);
         assertThat(last.attempt()).isEqualTo(ATTEMPTS);
-        assertThat(a.retry(last, 1_000)).isEqualTo(Settled.DEAD_LETTER);
+        assertThat(a.settle(Settlement.retry(last, 1_000, "planted"))).isEqualTo(Result.DEAD_LETTER);
         pass(Duration.ofSeconds(60), a);
         assertThat(a.claim(10).claims()).isEmpty();
     }
@@ -308,7 +309,7 @@ class HoldsIT {
         assertThat(next.opened()).isTrue();
         assertThat(next.epoch()).isGreaterThan(claim.epoch());
         assertThat(next.unfinished()).isEqualTo(1);
-        assertThat(a.commit(claim)).isEqualTo(Settled.DONE);
+        assertThat(a.settle(Settlement.commit(claim))).isEqualTo(Result.DONE);
         assertThat(a.acquire("x").unfinished()).isZero();
     }
 

@@ -36,7 +36,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.params.ClientKillParams;
 
 /** The link against servers that die, stall, move, fill up and refuse. */
 class RedisLinkIT {
@@ -390,6 +392,29 @@ class RedisLinkIT {
                         });
             }
         }
+    }
+
+    @Test
+    void brokenConnectionOfASentinelClientTakesTheIdleOnesWithIt() {
+        try (RedisReplication replication = RedisReplication.startWithSentinel();
+                RedisLink link =
+                        connect("redis-sentinel://" + replication.sentinelAddress() + "#" + RedisReplication.NAME);
+                Jedis primary = replication.primary().client()) {
+            await().atMost(Duration.ofSeconds(30)).until(() -> {
+                callFromMany(link, 64);
+                return connectionsOf("holdfast", primary) >= 3;
+            });
+            primary.clientKill(new ClientKillParams().type(ClientType.NORMAL).skipMe(ClientKillParams.SkipMe.YES));
+            assertThatThrownBy(() -> sample(link)).matches(RedisLinkIT::isRetry);
+            callFromMany(link, 64); // each of them succeeds
+        }
+    }
+
+    private static long connectionsOf(String name, Jedis server) {
+        return server.clientList()
+                .lines()
+                .filter(line -> line.contains(" name=" + name))
+                .count();
     }
 
     private static void callFromMany(RedisLink link, int callers) {

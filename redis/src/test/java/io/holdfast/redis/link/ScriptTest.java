@@ -9,6 +9,7 @@ import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -100,13 +101,20 @@ class ScriptTest {
         return files;
     }
 
+    /** All classes that declare a script. */
     private static List<Class<?>> scriptOwners() throws IOException, ClassNotFoundException {
         List<Class<?>> owners = new ArrayList<>();
         try (Stream<Path> all = Files.walk(CLASSES)) {
-            for (Path file :
-                    all.filter(it -> it.toString().endsWith("Scripts.class")).toList()) {
+            for (Path file : all.filter(it -> it.toString().endsWith(".class")).toList()) {
                 String name = CLASSES.relativize(file).toString().replace('/', '.');
-                owners.add(Class.forName(name.substring(0, name.length() - ".class".length())));
+                if (name.endsWith("-info.class")) {
+                    continue;
+                }
+                Class<?> type = Class.forName(
+                        name.substring(0, name.length() - ".class".length()), false, ScriptTest.class.getClassLoader());
+                if (Arrays.stream(type.getDeclaredFields()).anyMatch(field -> field.getType() == Script.class)) {
+                    owners.add(type);
+                }
             }
         }
         return owners;

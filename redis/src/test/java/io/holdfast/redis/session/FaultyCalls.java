@@ -4,7 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.redis.hold.CallLog;
 import io.holdfast.redis.hold.ScriptCaller;
+import io.holdfast.redis.hold.ServerClock;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
@@ -21,21 +23,20 @@ import redis.clients.jedis.Jedis;
  */
 final class FaultyCalls {
 
-    /** A call that is on its way, and when it was sent. */
-    private record Late(Call call, long passedMillis) {}
-
     private final RedisLink link;
     private final RandomGenerator random;
     private final ServedModel model;
     private final Duration claim;
-    private final List<Late> late = new ArrayList<>();
+    private final CallLog log;
+    private final List<Call> late = new ArrayList<>();
     private boolean faulty = true;
 
-    FaultyCalls(RedisLink link, RandomGenerator random, ServedModel model, Duration claim) {
+    FaultyCalls(RedisLink link, RandomGenerator random, ServedModel model, Duration claim, CallLog log) {
         this.link = link;
         this.random = random;
         this.model = model;
         this.claim = claim;
+        this.log = log;
     }
 
     boolean isFaulty() {
@@ -47,8 +48,8 @@ final class FaultyCalls {
     }
 
     /** Moves the clock that the shards live by. */
-    void age(Duration by, Jedis jedis, String set, int shards) {
-        ServerClock.advance(jedis, set, shards, by);
+    void age(Duration by, Jedis jedis) {
+        ServerClock.advance(jedis, by);
         model.advance(by);
     }
 
@@ -63,9 +64,10 @@ final class FaultyCalls {
     /** Something that was on its way for long arrives. */
     void deliverOne() {
         if (!late.isEmpty()) {
-            Late one = late.remove(random.nextInt(late.size()));
-            Call call = aged(one.call(), model.passed() - one.passedMillis());
-            observed(call, link.call(call));
+            Call call = late.remove(random.nextInt(late.size()));
+            Reply reply = link.call(call);
+            log.add("late", call, "", reply);
+            observed(call, reply);
         }
     }
 
@@ -77,15 +79,16 @@ final class FaultyCalls {
 
     /** The network as one instance sees it; a dead instance's calls go nowhere. */
     ScriptCaller of(SimulatedInstance instance) {
+        int life = instance.life();
         return new ScriptCaller() {
             @Override
             public Reply call(Call call) {
-                return sendAll(instance, List.of(call)).getFirst().get();
+                return sendAll(instance, life, List.of(call)).getFirst().get();
             }
 
             @Override
             public List<Outcome> callAll(List<Call> calls) {
-                return sendAll(instance, calls);
+                return sendAll(instance, life, calls);
             }
         };
     }
@@ -111,19 +114,21 @@ final class FaultyCalls {
                 : dice < 8 ? Fate.REPLY_LOST : dice < 11 ? Fate.LATE : dice < 15 ? Fate.REPEATED_LATE : Fate.ANSWERED;
     }
 
-    private List<Outcome> sendAll(SimulatedInstance instance, List<Call> given) {
+    private List<Outcome> sendAll(SimulatedInstance instance, int life, List<Call> calls) {
+        if (instance.isDead() || instance.life() != life) {
+            return calls.stream().map(call -> new Outcome(null, noAnswer())).toList();
+        }
         long sent = model.now();
-        List<Call> calls = given.stream().map(this::exactTime).toList();
         List<Fate> fates = new ArrayList<>();
         List<Call> executed = new ArrayList<>();
         for (Call call : calls) {
-            Fate fate = instance.isDead() ? Fate.REQUEST_LOST : fate(call);
+            Fate fate = fate(call);
             fates.add(fate);
             if (fate.executes()) {
                 executed.add(call);
             }
             if (fate == Fate.LATE || fate == Fate.REPEATED_LATE) {
-                late.add(new Late(call, model.passed()));
+                late.add(call);
             }
         }
         Iterator<Outcome> results = (executed.isEmpty() ? List.<Outcome>of() : link.callAll(executed)).iterator();
@@ -132,6 +137,7 @@ final class FaultyCalls {
             Reply reply = fates.get(i).executes()
                     ? observed(calls.get(i), results.next().get())
                     : null;
+            log.add("i" + instance.number, calls.get(i), fates.get(i).name(), reply);
             boolean answered = fates.get(i) == Fate.ANSWERED || fates.get(i) == Fate.REPEATED_LATE;
             outcomes.add(
                     answered && reply != null
@@ -189,38 +195,16 @@ final class FaultyCalls {
     private void observeSettled(Call call, Reply reply) {
         List<String> arguments = texts(call.arguments());
         for (int i = 0; i < reply.size(); i++) {
-            String verb = arguments.get(6 + 4 * i);
-            String key = arguments.get(7 + 4 * i);
+            String verb = arguments.get(6 + 5 * i);
+            String key = arguments.get(7 + 5 * i);
             if (reply.text(i).equals("OK")) {
                 if (verb.equals("commit")) {
-                    model.committed(key, Long.parseLong(arguments.get(8 + 4 * i)));
+                    model.committed(key, Long.parseLong(arguments.get(8 + 5 * i)));
                 } else {
                     model.settled(
-                            key, Long.parseLong(arguments.get(8 + 4 * i)), Long.parseLong(arguments.get(9 + 4 * i)));
+                            key, Long.parseLong(arguments.get(8 + 5 * i)), Long.parseLong(arguments.get(9 + 5 * i)));
                 }
             }
         }
-    }
-
-    /** The time until which a lease may be taken is by the server's clock, which does not move here: see {@link ServerClock}. */
-    private Call exactTime(Call call) {
-        if (!call.script().name().equals("join.lua")) {
-            return call;
-        }
-        long lease = Long.parseLong(new String(call.arguments().get(1), UTF_8));
-        return withValidUntil(call, System.currentTimeMillis() + lease);
-    }
-
-    private static Call aged(Call call, long by) {
-        return call.script().name().equals("join.lua")
-                ? withValidUntil(
-                        call, Long.parseLong(new String(call.arguments().get(2), UTF_8)) - by)
-                : call;
-    }
-
-    private static Call withValidUntil(Call call, long millis) {
-        List<byte[]> arguments = new ArrayList<>(call.arguments());
-        arguments.set(2, Long.toString(millis).getBytes(UTF_8));
-        return new Call(call.script(), call.keys(), arguments);
     }
 }

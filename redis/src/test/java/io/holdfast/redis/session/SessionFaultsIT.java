@@ -52,8 +52,8 @@ class SessionFaultsIT {
     void fullShardKeepsNobodyFromBeatingInTheOthers() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire(ids(1, 1).getFirst());
-        a.sessions.acquire(ids(0, 1).getFirst());
+        SessionHold hold = a.acquire(ids(1, 1).getFirst());
+        a.acquire(ids(0, 1).getFirst());
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(POLL));
         a.refuses = in(0).and(script("acquire.lua"));
@@ -69,7 +69,7 @@ class SessionFaultsIT {
         Actor a = stage.actor("a");
         a.refuses = in(0).and(script("lapse.lua").or(script("claim.lua")));
         for (String id : ids(1, 3)) {
-            a.sessions.acquire(id).close();
+            a.acquire(id).close();
             stage.pass(Stage.GRACE.plus(POLL));
             assertThat(a.closedIds()).contains(id);
             stage.pass(Duration.ofMinutes(2));
@@ -81,8 +81,8 @@ class SessionFaultsIT {
         Deque<Runnable> handlers = new ArrayDeque<>();
         Actor a = stage.actor("a", builder -> builder.executor(handlers::add));
         String well = ids(1, 1).getFirst();
-        ids(0, 20).forEach(id -> a.sessions.acquire(id).close());
-        a.sessions.acquire(well).close();
+        ids(0, 20).forEach(id -> a.acquire(id).close());
+        a.acquire(well).close();
         stage.pass(Stage.GRACE.plus(POLL));
         assertThat(a.sessions.closing()).isEqualTo(21);
         Actor b = stage.actor("b");
@@ -95,9 +95,8 @@ class SessionFaultsIT {
     void whatIsReleasedAgainDoesNotKeepTheHeartWaiting() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire(ids(1, 1).getFirst());
-        List<SessionHold> others =
-                ids(0, 50).stream().map(id -> a.sessions.acquire(id)).toList();
+        SessionHold hold = a.acquire(ids(1, 1).getFirst());
+        List<SessionHold> others = ids(0, 50).stream().map(id -> a.acquire(id)).toList();
         a.loses = in(0).and(script("release.lua"));
         others.forEach(SessionHold::close);
         a.loses = hanging(a, in(0).and(script("release.lua")));
@@ -111,8 +110,8 @@ class SessionFaultsIT {
     @Test
     void instanceThatIsClosedLeavesTheShardsThatItReachesAndDoesNotWaitLongForTheOthers() {
         Actor a = stage.actor("a");
-        ids(0, 50).forEach(id -> a.sessions.acquire(id));
-        ids(1, 50).forEach(id -> a.sessions.acquire(id));
+        ids(0, 50).forEach(id -> a.acquire(id));
+        ids(1, 50).forEach(id -> a.acquire(id));
         List<Call> lost = new ArrayList<>();
         a.loses = in(0).and(call -> lost.add(call));
         a.sessions.close();
@@ -134,8 +133,8 @@ class SessionFaultsIT {
                     }
                     task.run();
                 }));
-        ids(0, 3).forEach(id -> a.sessions.acquire(id).close());
-        ids(1, 3).forEach(id -> a.sessions.acquire(id).close());
+        ids(0, 3).forEach(id -> a.acquire(id).close());
+        ids(1, 3).forEach(id -> a.acquire(id).close());
         stage.pass(Duration.ofMinutes(5));
         assertThat(a.sessions.deadLetters(10)).isEmpty();
         refuses[0] = false;
@@ -148,8 +147,8 @@ class SessionFaultsIT {
     void noMoreHandlersRunThanThereAreClosers() {
         Deque<Runnable> handlers = new ArrayDeque<>();
         Actor a = stage.actor("a", builder -> builder.executor(handlers::add).set(SessionSettings.CLOSERS, 1));
-        ids(0, 5).forEach(id -> a.sessions.acquire(id).close());
-        ids(1, 5).forEach(id -> a.sessions.acquire(id).close());
+        ids(0, 5).forEach(id -> a.acquire(id).close());
+        ids(1, 5).forEach(id -> a.acquire(id).close());
         int rounds = 0;
         while (a.closed.size() < 10 && rounds++ < 30) {
             stage.pass(Stage.GRACE.plus(POLL));
@@ -168,8 +167,8 @@ class SessionFaultsIT {
                 builder -> builder.onLost(lost -> {
                             throw new AssertionError("a bug of the application");
                         })
-                        .onRegained(regained::add));
-        a.sessions.acquire("x");
+                        .onRegained(regained::addAll));
+        a.acquire("x");
         a.loses = script("renew.lua");
         stage.pass(Stage.LEASE);
         a.loses = call -> false;
@@ -191,8 +190,8 @@ class SessionFaultsIT {
                     }
                 }));
         stage.actor("b");
-        SessionHold hold = a.sessions.acquire(same.getFirst());
-        Thread slow = Thread.startVirtualThread(() -> a.sessions.acquire(same.getLast()));
+        SessionHold hold = a.acquire(same.getFirst());
+        Thread slow = Thread.startVirtualThread(() -> a.acquire(same.getLast()));
         entered.await();
         try {
             a.stalled = true;
@@ -224,8 +223,7 @@ class SessionFaultsIT {
                     task.run();
                 }));
         it[0] = a;
-        List<SessionHold> holds =
-                ids(0, 10).stream().map(id -> a.sessions.acquire(id)).toList();
+        List<SessionHold> holds = ids(0, 10).stream().map(id -> a.acquire(id)).toList();
         stage.pass(POLL);
         a.loses = script("renew.lua");
         armed[0] = true;
@@ -242,7 +240,7 @@ class SessionFaultsIT {
     void instanceThatWasClosedTakesNoMoreHolds() {
         Actor a = stage.actor("a");
         a.sessions.close();
-        assertThatThrownBy(() -> a.sessions.acquire("x"))
+        assertThatThrownBy(() -> a.acquire("x"))
                 .isInstanceOfSatisfying(
                         HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.MISUSE));
     }
@@ -251,7 +249,7 @@ class SessionFaultsIT {
     void instanceThatOnlyTendsGivesTheDeadTheGraceOfTheApplication() {
         Actor a = stage.actor("a", builder -> builder.grace(Duration.ofMinutes(1)));
         Actor daemon = stage.actor("daemon", SessionsBuilder::tending);
-        a.sessions.acquire("x");
+        a.acquire("x");
         a.die();
         stage.pass(Stage.LEASE.plusSeconds(50));
         assertThat(daemon.closed).isEmpty();

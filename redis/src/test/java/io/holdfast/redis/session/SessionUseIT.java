@@ -44,9 +44,9 @@ class SessionUseIT {
     @Test
     void onlyTheFirstAndTheLastClientOfAnInstanceTalkToTheStore() {
         Actor a = stage.actor("a");
-        SessionHold first = a.sessions.acquire("x");
+        SessionHold first = a.acquire("x");
         int sent = a.sent.size();
-        SessionHold second = a.sessions.acquire("x");
+        SessionHold second = a.acquire("x");
         second.close();
         second.close(); // twice is once
         assertThat(a.sent).hasSize(sent);
@@ -60,8 +60,8 @@ class SessionUseIT {
     void instancesThatServeTogetherCloseOnceWhenTheLastOneLeaves() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold ofA = a.sessions.acquire("x");
-        SessionHold ofB = b.sessions.acquire("x");
+        SessionHold ofA = a.acquire("x");
+        SessionHold ofB = b.acquire("x");
         ofA.close();
         stage.pass(Duration.ofMinutes(1));
         assertThat(a.closed.size() + b.closed.size()).isZero();
@@ -74,8 +74,8 @@ class SessionUseIT {
     void secondHolderIsFoundWhenTheFirstOneLeavesAndItDies() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold ofA = a.sessions.acquire("x");
-        b.sessions.acquire("x");
+        SessionHold ofA = a.acquire("x");
+        b.acquire("x");
         b.die();
         ofA.close();
         stage.pass(Stage.LEASE.plus(Stage.GRACE).plus(POLL));
@@ -86,8 +86,8 @@ class SessionUseIT {
     void dataFieldsReachTheOthersAndTheClose() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold ofA = a.sessions.acquire("x");
-        SessionHold ofB = b.sessions.acquire("x");
+        SessionHold ofA = a.acquire("x");
+        SessionHold ofB = b.acquire("x");
         ofA.putAll(Map.of("user", "ann", "colour", "blue"));
         ofB.put("user", "bé:n\n");
         ofA.put("colour", "");
@@ -121,7 +121,7 @@ class SessionUseIT {
                 .as("a late repeat opens nothing")
                 .contains("GONE");
         assertThat(a.sessions.view().show("x")).isEmpty();
-        assertThatThrownBy(() -> a.sessions.acquire("x")).hasMessageContaining("idle mode");
+        assertThatThrownBy(() -> a.acquire("x")).hasMessageContaining("idle mode");
     }
 
     @Test
@@ -154,11 +154,19 @@ class SessionUseIT {
             assertThat(letter.id()).isEqualTo("x");
             assertThat(letter.attempts()).isEqualTo(3);
         });
-        a.sessions.acquire("x").close(); // a dead letter is in nobody's way
         a.handler = claim -> {};
+        SessionHold newer = a.acquire("x"); // a dead letter does not block a new life
+        assertThatThrownBy(() -> a.sessions.retry("x", epoch))
+                .as("H21: its onClose would stop what is served now")
+                .hasMessageContaining("a newer life of session 'x' is open");
+        stage.pass(POLL);
+        assertThat(a.closed).isEmpty();
+        newer.close();
+        stage.pass(Stage.GRACE.plus(POLL));
+        assertThat(a.closed).hasSize(1);
         a.sessions.retry("x", epoch);
         stage.pass(POLL);
-        assertThat(a.closed).extracting(SessionClaim::epoch).containsExactly(epoch);
+        assertThat(a.closed).extracting(SessionClaim::epoch).hasSize(2).contains(epoch);
         assertThat(a.sessions.deadLetters(10)).isEmpty();
     }
 
@@ -180,7 +188,7 @@ class SessionUseIT {
     }
 
     @Test
-    void handlerThatNeverReturnsLosesItsClaimToAnother() {
+    void workThatAnExecutorNeverBeginsIsGivenBackAndDoesNotCount() {
         Actor stuck = stage.actor(
                 "stuck",
                 builder -> builder.executor(task -> {}) // as good as never
@@ -194,7 +202,7 @@ class SessionUseIT {
         stage.pass(Duration.ofSeconds(8));
         assertThat(b.closed).as("renewed while it may run").isEmpty();
         stage.pass(Duration.ofSeconds(12));
-        assertThat(b.closed).singleElement().extracting(SessionClaim::attempt).isEqualTo(2);
+        assertThat(b.closed).singleElement().extracting(SessionClaim::attempt).isEqualTo(1);
     }
 
     @Test
@@ -204,7 +212,7 @@ class SessionUseIT {
                 builder -> builder.onActivate(activation -> {
                     throw new IllegalArgumentException("cannot load");
                 }));
-        assertThatThrownBy(() -> a.sessions.acquire("x")).hasMessage("cannot load");
+        assertThatThrownBy(() -> a.acquire("x")).hasMessage("cannot load");
         assertThat(a.sessions.count("x")).isZero();
         assertThat(a.sessions.serving()).isZero();
     }
@@ -214,7 +222,7 @@ class SessionUseIT {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
         for (int i = 0; i < 300; i++) {
-            a.sessions.acquire("s" + i);
+            a.acquire("s" + i);
         }
         a.sessions.close();
         a.stalled = true;
@@ -234,8 +242,8 @@ class SessionUseIT {
                         stage.actor("a", builder -> builder.set(SessionSettings.HEARTBEAT, Duration.ofSeconds(8))))
                 .hasMessageContaining("sessions.lease = '9s' is too short for sessions.heartbeat = '8s'");
         Actor a = stage.actor("a");
-        assertThatThrownBy(() -> a.sessions.acquire("")).hasMessageContaining("an empty id");
-        assertThatThrownBy(() -> a.sessions.acquire("x".repeat(600))).hasMessageContaining("an id of 600 bytes");
+        assertThatThrownBy(() -> a.acquire("")).hasMessageContaining("an empty id");
+        assertThatThrownBy(() -> a.acquire("x".repeat(600))).hasMessageContaining("an id of 600 bytes");
         assertThatThrownBy(() -> a.sessions.touch("x")).hasMessageContaining("held by instances");
         assertThatThrownBy(() -> stage.actor("b", builder -> builder.set(SessionSettings.SHARDS, 3)))
                 .isInstanceOfSatisfying(
@@ -264,17 +272,19 @@ class SessionUseIT {
     @Test
     void heldSessionsAreNotClosedByAnOperatorEither() {
         Actor a = stage.actor("a");
-        SessionHold hold = a.sessions.acquire("x");
-        assertThatThrownBy(() -> a.sessions.view().close("x")).hasMessageContaining("is held by a#");
+        SessionHold hold = a.acquire("x");
+        assertThatThrownBy(() -> a.sessions.view().end("x", false, "an operator"))
+                .hasMessageContaining("is held by a#");
         hold.close();
-        a.sessions.view().close("x");
+        a.sessions.view().end("x", false, "an operator");
         stage.pass(POLL);
         assertThat(a.closedIds()).containsExactly("x");
-        assertThatThrownBy(() -> a.sessions.view().close("x")).hasMessageContaining("no open session 'x'");
+        assertThatThrownBy(() -> a.sessions.view().end("x", false, "an operator"))
+                .hasMessageContaining("no open session 'x'");
     }
 
     private static long acquireAndRelease(Actor actor, String id) {
-        try (SessionHold hold = actor.sessions.acquire(id)) {
+        try (SessionHold hold = actor.acquire(id)) {
             return hold.epoch();
         }
     }

@@ -43,8 +43,8 @@ class SessionsIT {
     void twoInstancesThatAcquireTogetherAreTwoHolders() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        a.sessions.acquire("x");
-        b.sessions.acquire("x");
+        a.acquire("x");
+        b.acquire("x");
         assertThat(a.sessions.count("x")).isEqualTo(2);
         assertThat(a.sessions.holders("x"))
                 .anyMatch(name -> name.startsWith("a#"))
@@ -55,8 +55,8 @@ class SessionsIT {
     void twoInstancesThatReleaseTogetherLeaveNoNegativeCountAndOneClose() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold ofA = a.sessions.acquire("x");
-        SessionHold ofB = b.sessions.acquire("x");
+        SessionHold ofA = a.acquire("x");
+        SessionHold ofB = b.acquire("x");
         ofA.close();
         ofB.close();
         a.call(a.last("release.lua")); // both of them once more
@@ -75,7 +75,7 @@ class SessionsIT {
         Actor b = stage.actor("b");
         long epoch = acquireAndRelease(a, "x");
         stage.passUnattended(Stage.GRACE.minusMillis(1));
-        assertThat(b.sessions.acquire("x").epoch()).isEqualTo(epoch);
+        assertThat(b.acquire("x").epoch()).isEqualTo(epoch);
         stage.pass(Duration.ofMinutes(1));
         assertThat(a.closed).isEmpty();
         assertThat(b.closed).isEmpty();
@@ -85,7 +85,7 @@ class SessionsIT {
     void instanceThatDiesBeforeItReleasesIsClosedAfterLeaseAndGrace() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        a.sessions.acquire("x");
+        a.acquire("x");
         a.die();
         stage.pass(Stage.LEASE.dividedBy(2).plus(Stage.GRACE));
         assertThat(b.closed).isEmpty();
@@ -103,7 +103,7 @@ class SessionsIT {
         Actor a = stage.actor("a");
         acquireAndRelease(a, "x");
         Call late = a.last("release.lua");
-        a.sessions.acquire("x");
+        a.acquire("x");
         assertThat(stage.link.call(late).text()).isEqualTo("STALE");
         assertThat(a.sessions.count("x")).isEqualTo(1);
     }
@@ -120,12 +120,12 @@ class SessionsIT {
     void callsOfAnOldIncarnationChangeNothing() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        a.sessions.acquire("x");
+        a.acquire("x");
         Call lateRelease = releaseThatNeverArrives(a, "y");
         Call lateAcquire = a.last("acquire.lua");
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(POLL));
-        b.sessions.acquire("x");
+        b.acquire("x");
         assertThat(stage.link.call(lateRelease).text()).isEqualTo("LAPSED");
         assertThat(stage.link.call(lateAcquire).text()).isEqualTo("LAPSED");
         assertThat(b.sessions.holders("x")).singleElement().asString().startsWith("b#");
@@ -153,7 +153,7 @@ class SessionsIT {
     @Test
     void releaseThatGotNoAnswerIsRepeatedUntilItDid() {
         Actor a = stage.actor("a");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         a.loses = call -> call.script().name().equals("release.lua");
         hold.close();
         assertThat(a.sessions.count("x")).isEqualTo(1);
@@ -167,7 +167,7 @@ class SessionsIT {
     @Test
     void repeatOfAnAcquireAnswersWhatItAnswered() {
         Actor a = stage.actor("a");
-        a.sessions.acquire("x");
+        a.acquire("x");
         Call acquire = a.last("acquire.lua");
         String first = stage.link.call(acquire).text();
         assertThat(stage.link.call(acquire).text()).isEqualTo(first);
@@ -185,7 +185,7 @@ class SessionsIT {
         long old = acquireAndRelease(a, "x");
         b.stalled = true;
         a.handler = claim -> {
-            assertThatThrownBy(() -> b.sessions.acquire("x"))
+            assertThatThrownBy(() -> b.acquire("x"))
                     .isInstanceOfSatisfying(
                             HoldfastException.class,
                             e -> assertThat(e.category()).isEqualTo(Category.RETRY))
@@ -193,7 +193,7 @@ class SessionsIT {
         };
         stage.pass(Stage.GRACE.plus(POLL));
         assertThat(a.closed).hasSize(1);
-        SessionHold hold = b.sessions.acquire("x");
+        SessionHold hold = b.acquire("x");
         assertThat(hold.epoch()).isGreaterThan(old);
         assertThat(b.activated).last().extracting(SessionActivation::epoch).isEqualTo(hold.epoch());
     }
@@ -205,7 +205,7 @@ class SessionsIT {
         long old = acquireAndRelease(a, "x");
         b.stalled = true;
         long[] during = new long[1];
-        a.handler = claim -> during[0] = b.sessions.acquire("x").epoch();
+        a.handler = claim -> during[0] = b.acquire("x").epoch();
         stage.pass(Stage.GRACE.plus(POLL));
         assertThat(during[0]).isGreaterThan(old);
         assertThat(a.closed).singleElement().extracting(SessionClaim::epoch).isEqualTo(old);
@@ -287,7 +287,7 @@ class SessionsIT {
     void stalledInstanceIsToldAndHoldsAgain() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         long epoch = hold.epoch();
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(POLL));
@@ -298,7 +298,7 @@ class SessionsIT {
         a.stalled = false;
         stage.pass(POLL);
         assertThat(a.lost).containsExactly(new SessionLost("x", epoch));
-        assertThat(a.regained).containsExactly(new SessionRegained("x", epoch, epoch));
+        assertThat(a.regained).containsExactly(new SessionRegained("x", epoch, epoch, false));
         assertThat(hold.isValid()).isTrue();
         assertThat(b.sessions.count("x")).isEqualTo(1);
     }
@@ -307,7 +307,7 @@ class SessionsIT {
     void stalledInstanceWhoseSessionWasClosedGetsANewLife() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         long epoch = hold.epoch();
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(Stage.GRACE).plus(POLL).plus(POLL));
@@ -325,7 +325,7 @@ class SessionsIT {
     void shardThatCannotBeReachedKeepsNobodyFromHoldingAgainInTheOthers() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         int shard = a.sessions.view().set().shardOf("x");
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(POLL));
@@ -342,13 +342,13 @@ class SessionsIT {
     void shardThatFailsWhileItIsToldAgainKeepsNobodyFromTheOthers() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         int shard = a.sessions.view().set().shardOf("x");
         String other = "y";
         while (a.sessions.view().set().shardOf(other) == shard) {
             other += "y";
         }
-        SessionHold failing = a.sessions.acquire(other);
+        SessionHold failing = a.acquire(other);
         a.stalled = true;
         stage.pass(Stage.LEASE.plus(POLL));
         a.loses = call -> call.script().name().equals("acquire.lua")
@@ -366,7 +366,7 @@ class SessionsIT {
     void oneFailedRenewalDoesNotEndTheRenewals() {
         Actor a = stage.actor("a");
         stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         int[] lost = {4};
         a.loses = call -> call.script().name().equals("renew.lua") && lost[0]-- > 0;
         stage.pass(Duration.ofMinutes(2));
@@ -379,7 +379,7 @@ class SessionsIT {
     void instanceIsToldBeforeTheServerWouldGiveItUp() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         a.loses = call -> true;
         while (a.lost.isEmpty()) {
             assertThat(b.sessions.count("x")).isEqualTo(1);
@@ -393,7 +393,7 @@ class SessionsIT {
     void wallClocksThatAreWrongByAnHourChangeNothing() {
         Actor a = stage.actor("a");
         stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         stage.time.setWall(stage.time.instant().plus(Duration.ofHours(1)));
         stage.pass(Duration.ofMinutes(1));
         stage.time.setWall(stage.time.instant().minus(Duration.ofHours(2)));
@@ -411,7 +411,7 @@ class SessionsIT {
     void stalledStoreRevokesNobody() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         long epoch = acquireAndRelease(b, "y");
         // Nobody reached the store for long, so every lease is late. The first one there must not give the other up.
         stage.passUnattended(Stage.LEASE.multipliedBy(3));
@@ -430,7 +430,7 @@ class SessionsIT {
     void restartedStoreClosesNothingForOneLeaseAndKnowsAllHoldersAgain() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         acquireAndRelease(b, "y");
         stage.passUnattended(Stage.GRACE.minusMillis(500));
         redis.server().restart();
@@ -448,8 +448,8 @@ class SessionsIT {
     void storeThatLostEverythingIsToldAgainWhoHoldsWhat() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");
-        SessionHold ofA = a.sessions.acquire("x");
-        SessionHold ofB = b.sessions.acquire("x");
+        SessionHold ofA = a.acquire("x");
+        SessionHold ofB = b.acquire("x");
         long epoch = ofA.epoch();
         redis.server().restartEmpty();
         stage.pass(Duration.ofSeconds(4));
@@ -471,9 +471,9 @@ class SessionsIT {
     @Test
     void releasingAndClosingWorkWhenMemoryIsFull() {
         Actor a = stage.actor("a");
-        SessionHold hold = a.sessions.acquire("x");
+        SessionHold hold = a.acquire("x");
         redis.server().maxmemory("1mb");
-        assertThatThrownBy(() -> a.sessions.acquire("z"))
+        assertThatThrownBy(() -> a.acquire("z"))
                 .isInstanceOfSatisfying(
                         HoldfastException.class, e -> assertThat(e.category()).isEqualTo(Category.FULL));
         hold.close();
@@ -483,13 +483,13 @@ class SessionsIT {
     }
 
     private static long acquireAndRelease(Actor actor, String id) {
-        try (SessionHold hold = actor.sessions.acquire(id)) {
+        try (SessionHold hold = actor.acquire(id)) {
             return hold.epoch();
         }
     }
 
     private static Call releaseThatNeverArrives(Actor actor, String id) {
-        SessionHold hold = actor.sessions.acquire(id);
+        SessionHold hold = actor.acquire(id);
         actor.loses = call -> call.script().name().equals("release.lua");
         hold.close();
         actor.loses = call -> false;

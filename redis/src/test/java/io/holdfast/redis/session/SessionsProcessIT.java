@@ -9,8 +9,10 @@ import io.holdfast.testkit.Seeds;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -75,15 +77,18 @@ class SessionsProcessIT {
 
     /** The process that is killed. */
     static final class Instance {
+        /** A hold that is not referred to any more is released. */
+        private static final Collection<SessionHold> KEPT = new ConcurrentLinkedQueue<>();
+
         public static void main(String[] arguments) throws Exception {
             Holdfast holdfast = Holdfast.connect(arguments[0]);
             Sessions sessions = sessions(holdfast).start();
-            sessions.acquire("shared");
+            KEPT.add(sessions.acquire("shared"));
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
                 List<Future<?>> acquired = new ArrayList<>();
                 for (int i = 0; i < SESSIONS; i++) {
                     String id = "s" + arguments[1] + "-" + i;
-                    acquired.add(threads.submit(() -> sessions.acquire(id)));
+                    acquired.add(threads.submit(() -> KEPT.add(sessions.acquire(id))));
                 }
                 for (Future<?> one : acquired) {
                     one.get();

@@ -2,10 +2,12 @@ package io.holdfast.redis.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.ManualTime;
 import io.holdfast.Settings;
+import io.holdfast.redis.hold.CallLog;
+import io.holdfast.redis.hold.ServerClock;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
-import io.holdfast.testkit.AheadTime;
 import io.holdfast.testkit.Seeds;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
@@ -31,14 +33,28 @@ class SessionsSimulation {
     private static final int INSTANCES = 3;
     private static final int SESSIONS = 20;
     private static final int OPERATIONS = 200;
+    private static final long BEGINNING = 1_800_000_000_000L;
 
     @Test
     void nothingIsClosedWhileHeldAndNothingIsLeftOpen() {
         try (RedisLink link = link();
                 Jedis jedis = redis.client()) {
             Seeds.of(500).run((seed, random) -> {
-                jedis.flushAll();
                 new Run(link, jedis, random, seed % 3 == 0).run();
+            });
+        }
+    }
+
+    @Test
+    void seedsReplayTheSameCalls() {
+        try (RedisLink link = link();
+                Jedis jedis = redis.client()) {
+            Seeds.of(10).run((seed, random) -> {
+                Run first = new Run(link, jedis, Seeds.random(seed), seed % 3 == 0);
+                first.run();
+                Run second = new Run(link, jedis, Seeds.random(seed), seed % 3 == 0);
+                second.run();
+                second.log.isSameAs(first.log);
             });
         }
     }
@@ -72,15 +88,16 @@ class SessionsSimulation {
     private static final class Run {
         private final Jedis jedis;
         private final RandomGenerator random;
-        private final AheadTime time = new AheadTime();
+        private final ManualTime time = new ManualTime();
         private final ServedModel model = new ServedModel();
+        private final CallLog log = new CallLog();
         private final FaultyCalls network;
         private final List<SimulatedInstance> instances = new ArrayList<>();
 
         Run(RedisLink link, Jedis jedis, RandomGenerator random, boolean overlap) {
             this.jedis = jedis;
             this.random = random;
-            this.network = new FaultyCalls(link, random, model, SimulatedInstance.CLAIM);
+            this.network = new FaultyCalls(link, random, model, SimulatedInstance.CLAIM, log);
             Set<SimulatedInstance> all = new LinkedHashSet<>();
             for (int i = 0; i < INSTANCES; i++) {
                 SimulatedInstance instance = new SimulatedInstance(i, link, time, random, model, network, overlap, all);
@@ -90,6 +107,16 @@ class SessionsSimulation {
         }
 
         void run() {
+            jedis.flushAll();
+            ServerClock.stopAt(jedis, BEGINNING);
+            try {
+                log.explain(this::runToTheEnd);
+            } finally {
+                instances.forEach(SimulatedInstance::die); // holds that are collected later must not be heard of
+            }
+        }
+
+        private void runToTheEnd() {
             instances.forEach(SimulatedInstance::start);
             for (int i = 0; i < OPERATIONS && model.violations.isEmpty(); i++) {
                 operation();
@@ -131,7 +158,7 @@ class SessionsSimulation {
 
         private void advance(Duration by) {
             time.advance(by);
-            network.age(by, jedis, "sim", SimulatedInstance.SHARDS);
+            network.age(by, jedis);
         }
 
         private void settle() {

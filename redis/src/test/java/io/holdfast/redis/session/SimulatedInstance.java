@@ -8,12 +8,12 @@ import io.holdfast.Settings;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.Notices;
 import io.holdfast.redis.link.RedisLink;
-import io.holdfast.testkit.AheadTime;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.random.RandomGenerator;
@@ -28,7 +28,7 @@ final class SimulatedInstance {
 
     final int number;
     private final RedisLink link;
-    private final AheadTime time;
+    private final ManualTime time;
     private final RandomGenerator random;
     private final ServedModel model;
     private final FaultyCalls network;
@@ -49,13 +49,14 @@ final class SimulatedInstance {
     private DutyRunner duties = DutyRunner.manual(new ManualTime());
     private Sessions sessions;
     private boolean dead = true;
+    private int life;
     boolean stalled;
 
     @SuppressWarnings("NullAway") // sessions is set by start()
     SimulatedInstance(
             int number,
             RedisLink link,
-            AheadTime time,
+            ManualTime time,
             RandomGenerator random,
             ServedModel model,
             FaultyCalls network,
@@ -75,6 +76,11 @@ final class SimulatedInstance {
         return dead;
     }
 
+    /** The number of its present process. */
+    int life() {
+        return life;
+    }
+
     Sessions sessions() {
         return sessions;
     }
@@ -83,9 +89,10 @@ final class SimulatedInstance {
     void start() {
         dead = false;
         stalled = false;
+        life++;
         duties = DutyRunner.manual(time);
-        Client client =
-                new Client(link, duties, new Notices(), HolderId.newIncarnation("i" + number), Settings.none(), time);
+        HolderId self = new HolderId("i" + number, random.nextLong());
+        Client client = new Client(link, duties, new Notices(), self, Settings.none(), time, random);
         SessionsBuilder builder = new SessionsBuilder(client, "sim")
                 .lease(LEASE)
                 .grace(GRACE)
@@ -162,9 +169,11 @@ final class SimulatedInstance {
         model.serves(number, id, epoch);
     }
 
-    private void regained(SessionRegained regained) {
-        if (holds.containsKey(regained.id())) {
-            granted(regained.id(), regained.epoch());
+    private void regained(List<SessionRegained> all) {
+        for (SessionRegained regained : all) {
+            if (holds.containsKey(regained.id())) {
+                granted(regained.id(), regained.epoch());
+            }
         }
     }
 

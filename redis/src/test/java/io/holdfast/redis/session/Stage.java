@@ -6,6 +6,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.ManualTime;
 import io.holdfast.Settings;
 import io.holdfast.redis.hold.ScriptCaller;
+import io.holdfast.redis.hold.ServerClock;
 import io.holdfast.redis.link.Client;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.Notices;
@@ -34,6 +35,10 @@ final class Stage implements AutoCloseable {
     final ManualTime time = new ManualTime();
     final RedisLink link;
     private final RedisServer server;
+    private Duration ahead = Duration.ZERO;
+    /** Calls of instances that start from now on. */
+    Predicate<Call> losesAtStart = call -> false;
+
     private final List<Actor> actors = new ArrayList<>();
 
     Stage(RedisServer server) {
@@ -71,12 +76,25 @@ final class Stage implements AutoCloseable {
     void passUnattended(Duration duration) {
         time.advance(duration);
         try (Jedis jedis = server.client()) {
-            ServerClock.advance(jedis, SET, SHARDS, duration);
+            ahead = ahead.plus(duration);
+            ServerClock.ahead(jedis, ahead);
         }
     }
 
     void step() {
         actors.forEach(Actor::step);
+    }
+
+    void stepOnly(Actor actor) {
+        actor.step();
+    }
+
+    /** The server's clock jumps; that of the instances does not. */
+    void jump(Duration by) {
+        ahead = ahead.plus(by);
+        try (Jedis jedis = server.client()) {
+            ServerClock.ahead(jedis, ahead);
+        }
     }
 
     /** Time passes while one instance waits for an answer: the others go on. */
@@ -97,6 +115,7 @@ final class Stage implements AutoCloseable {
         final Sessions sessions;
         final DutyRunner duties = DutyRunner.manual(time);
         final Client client;
+        final List<SessionHold> kept = new ArrayList<>();
         final List<SessionClaim> closed = new ArrayList<>();
         final List<SessionLost> lost = new ArrayList<>();
         final List<SessionRegained> regained = new ArrayList<>();
@@ -105,7 +124,7 @@ final class Stage implements AutoCloseable {
         final List<Call> sent = new ArrayList<>();
 
         Consumer<SessionClaim> handler = claim -> {};
-        Predicate<Call> loses = call -> false;
+        Predicate<Call> loses = losesAtStart;
         /** Calls that the server refuses, as it does when memory or disk are full. */
         Predicate<Call> refuses = call -> false;
 
@@ -123,13 +142,20 @@ final class Stage implements AutoCloseable {
                             .through(this)
                             .executor(Runnable::run)
                             .onActivate(activated::add)
-                            .onLost(lost::add)
-                            .onRegained(regained::add)
+                            .onLost(lost::addAll)
+                            .onRegained(regained::addAll)
                             .onClose(claim -> {
                                 handler.accept(claim);
                                 closed.add(claim);
                             }))
                     .start();
+        }
+
+        /** Acquires, and keeps the hold: one that is dropped would be released by the garbage collector. */
+        SessionHold acquire(String id) {
+            SessionHold hold = sessions.acquire(id);
+            kept.add(hold);
+            return hold;
         }
 
         private void step() {

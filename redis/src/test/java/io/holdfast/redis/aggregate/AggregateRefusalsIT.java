@@ -1,0 +1,336 @@
+package io.holdfast.redis.aggregate;
+
+import static io.holdfast.redis.aggregate.Position.at;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Settings;
+import io.holdfast.redis.Holdfast;
+import io.holdfast.redis.aggregate.Stage.Actor;
+import io.holdfast.redis.link.LinkSettings;
+import io.holdfast.testkit.SharedRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** An update that cannot be published is told so, leaves no trace, and counts when it is delivered again and fits. */
+class AggregateRefusalsIT {
+
+    @RegisterExtension
+    static final SharedRedis redis = SharedRedis.plain();
+
+    private static final String LARGE = "y".repeat(60);
+
+    private Stage stage;
+
+    @BeforeEach
+    void begin() {
+        stage = new Stage(redis.server());
+    }
+
+    @AfterEach
+    void end() {
+        stage.close();
+    }
+
+    /** Texts of up to 100 bytes a part. */
+    private static Aggregates<String> texts(Actor actor) {
+        return new AggregatesBuilder<>(actor.client, "texts", String.class, String::concat)
+                .set(AggregateSettings.PART_LIMIT, 100L)
+                .set(AggregateSettings.SHARDS, Stage.SHARDS)
+                .set(AggregateSettings.ADD_WAIT, Duration.ZERO)
+                .callbacks(Runnable::run)
+                .start();
+    }
+
+    private static long updates(Aggregates<?> aggregates, String key) {
+        return aggregates.view().show(key).stream()
+                .mapToLong(AggregateView.Epoch::updates)
+                .sum();
+    }
+
+    @Test
+    void refusedUpdateWithAnIdCountsWhenItIsDeliveredAgain() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", LARGE, Position.id("q", "m1"));
+        texts.publish();
+        var refused = texts.add("page", LARGE, Position.id("q", "m2")).toCompletableFuture();
+        texts.publish();
+        assertThat(refused).isCompletedExceptionally();
+        texts.forceEnd("page");
+        texts.add("page", LARGE, Position.id("q", "m2"));
+        texts.publish();
+        assertThat(updates(texts, "page")).as("in both epochs").isEqualTo(2);
+    }
+
+    @Test
+    void updateThatWasDeliveredTwiceIsRefusedTwice() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", LARGE, Position.id("q", "m1"));
+        texts.publish();
+        var first = texts.add("page", LARGE, Position.id("q", "m2")).toCompletableFuture();
+        var again = texts.add("page", LARGE, Position.id("q", "m2")).toCompletableFuture();
+        texts.add("page", LARGE, at("p", 2));
+        texts.rewind("p");
+        var ordered = texts.add("page", LARGE, at("p", 2)).toCompletableFuture();
+        texts.publish();
+        assertThat(first).isCompletedExceptionally();
+        assertThat(again).as("the same message, which does not count").isCompletedExceptionally();
+        assertThat(ordered).isCompletedExceptionally();
+        assertThat(texts.durable("p")).isEmpty();
+    }
+
+    @Test
+    void refusedUpdateOfAnOrderedSourceCountsWhenItIsDeliveredAgain() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", LARGE, at("p", 1));
+        texts.publish();
+        var refused = texts.add("page", LARGE, at("p", 2)).toCompletableFuture();
+        texts.publish();
+        assertThat(refused).isCompletedExceptionally();
+        texts.forceEnd("page");
+        texts.rewind("p");
+        texts.add("page", LARGE, at("p", 2));
+        texts.publish();
+        assertThat(updates(texts, "page")).as("in both epochs").isEqualTo(2);
+    }
+
+    @Test
+    void refusedUpdateCountsElsewhereThoughLaterOnesOfItsKeyHaveCounted() {
+        Aggregates<String> here = texts(stage.actor("a"));
+        Aggregates<String> there = texts(stage.actor("b"));
+        here.add("page", LARGE, at("p", 1));
+        here.publish();
+        here.add("page", LARGE, at("p", 2));
+        here.add("page", "z", at("p", 3));
+        here.publish();
+        assertThat(here.figures().refused())
+                .as("only the one that does not fit")
+                .isEqualTo(1);
+        assertThat(here.durable("p")).hasValue(1);
+        here.forceEnd("page");
+        for (int position = 2; position <= 3; position++) {
+            there.add("page", position == 2 ? LARGE : "z", at("p", position));
+        }
+        there.publish();
+        assertThat(updates(there, "page")).as("each once, in two epochs").isEqualTo(3);
+        assertThat(there.durable("p")).hasValue(3);
+        there.rewind("p");
+        there.add("page", LARGE, at("p", 2));
+        there.publish();
+        assertThat(updates(there, "page")).as("and not again").isEqualTo(3);
+    }
+
+    @Test
+    void skippedPositionLetsDurableGoOn() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", LARGE + LARGE, at("p", 1));
+        texts.add("other", "x", at("p", 2));
+        texts.publish();
+        assertThat(texts.durable("p")).isEmpty();
+        texts.skip(at("p", 1));
+        assertThat(texts.durable("p")).hasValue(2);
+        texts.skip(at("p", 3)); // a message that could not even be read
+        assertThat(texts.durable("p")).hasValue(3);
+        assertThatThrownBy(() -> texts.skip(Position.id("q", "m"))).hasMessageContaining("unordered source 'q'");
+    }
+
+    @Test
+    void updateThatNeverFitsDoesNotTakeItsNeighboursWithIt() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        List<CompletableFuture<?>> stages = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            stages.add(texts.add("page", i == 7 ? LARGE + LARGE : "x").toCompletableFuture());
+        }
+        texts.publish();
+        assertThat(updates(texts, "page")).isEqualTo(19);
+        assertThat(stages.get(7)).isCompletedExceptionally();
+        assertThat(stages.stream().filter(stage -> !stage.isCompletedExceptionally()))
+                .hasSize(19);
+    }
+
+    @Test
+    void moreIdsThanOnePublishTakesAreAllCounted() {
+        Actor a = stage.actor("a");
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < 5_000; i++) {
+                a.visits.add("page", Visit.of(1), Position.id("q", "m" + i));
+            }
+            a.visits.publish();
+        }
+        stage.pass(Stage.SOFT.plusSeconds(5));
+        assertThat(stage.views("page")).isEqualTo(5_000);
+    }
+
+    // Errors of user code.
+
+    @Test
+    void errorInTheCodecRefusesTheUpdateAndKeepsTheOthers() {
+        Actor a = stage.actor("a");
+        var texts = new AggregatesBuilder<>(a.client, "fragile", String.class, String::concat)
+                .set(AggregateSettings.SHARDS, 1)
+                .callbacks(Runnable::run)
+                .codec(new Codec<>() {
+                    @Override
+                    public byte[] encode(String value) {
+                        if (value.contains("!")) {
+                            throw new AssertionError("no exclamations");
+                        }
+                        return value.getBytes(java.nio.charset.StandardCharsets.UTF_8);
+                    }
+
+                    @Override
+                    public String decode(byte[] bytes) {
+                        return new String(bytes, java.nio.charset.StandardCharsets.UTF_8);
+                    }
+                })
+                .start();
+        var good = texts.add("page", "x").toCompletableFuture();
+        var bad = texts.add("page", "!").toCompletableFuture();
+        step(a);
+        assertThat(good).isCompleted();
+        assertThat(bad).isCompletedExceptionally();
+        assertThat(texts.pending()).isZero();
+    }
+
+    @Test
+    void errorInTheMergeLeavesNoKeyBehind() {
+        Actor a = stage.actor("a");
+        boolean[] overflows = new boolean[1];
+        var visits = new AggregatesBuilder<>(a.client, "errors", Visit.class, (Visit one, Visit other) -> {
+                    if (overflows[0]) {
+                        throw new StackOverflowError("too deep");
+                    }
+                    return one.merge(other);
+                })
+                .set(AggregateSettings.SHARDS, 1)
+                .callbacks(Runnable::run)
+                .start();
+        visits.add("page", Visit.of(1));
+        visits.publish();
+        overflows[0] = true;
+        var refused = visits.add("page", Visit.of(2)).toCompletableFuture();
+        step(a);
+        assertThat(refused).isCompletedExceptionally();
+        overflows[0] = false;
+        var after = visits.add("page", Visit.of(4)).toCompletableFuture();
+        step(a);
+        assertThat(after).isCompleted();
+        assertThat(visits.pending()).isZero();
+    }
+
+    private void step(Actor actor) {
+        for (int i = 0; i < 5; i++) {
+            stage.time.advance(Duration.ofSeconds(1));
+            try {
+                actor.duties.runDue();
+            } catch (Error e) {
+                // the runner of a duty goes on after it
+            }
+        }
+    }
+
+    // Stages.
+
+    @Test
+    void oneCallerCannotCompleteTheStageOfAnother() {
+        Actor a = stage.actor("a");
+        var first = a.visits.add("page", Visit.of(1)).toCompletableFuture();
+        var second = a.visits.add("page", Visit.of(1)).toCompletableFuture();
+        first.complete(null);
+        assertThat(second).isNotDone();
+    }
+
+    @Test
+    void dependentOfAStageMayAddMoreThanThereIsRoomFor() throws Exception {
+        try (Holdfast holdfast = Holdfast.builder(Settings.none()
+                        .set(LinkSettings.URI, redis.server().uri().toString()))
+                .open()) {
+            var visits = holdfast.aggregates("dependents", Visit.class, Visit::merge)
+                    .publishInterval(Duration.ofMillis(20))
+                    .set(AggregateSettings.SHARDS, 1)
+                    .set(AggregateSettings.PENDING, 4)
+                    .set(AggregateSettings.ADD_WAIT, Duration.ofSeconds(10))
+                    .start();
+            CompletableFuture<Integer> added = new CompletableFuture<>();
+            visits.add("page", Visit.of(1)).thenRun(() -> {
+                try {
+                    for (int i = 0; i < 20; i++) {
+                        visits.add("page", Visit.of(1));
+                    }
+                    added.complete(20);
+                } catch (HoldfastException e) {
+                    added.completeExceptionally(e);
+                }
+            });
+            assertThat(added.get(60, TimeUnit.SECONDS)).isEqualTo(20);
+            visits.close();
+        }
+    }
+
+    // A message with several keys.
+
+    @Test
+    void positionIsNotDurableBeforeAllKeysOfItsMessageWereAdded() {
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.PENDING, 4));
+        String here = keys(a, 0).getFirst();
+        List<String> there = keys(a, 1);
+        Map<String, Visit> message = new java.util.LinkedHashMap<>();
+        message.put(here, Visit.of(1));
+        message.put(there.get(1), Visit.of(1));
+        a.losesRequest = call -> true;
+        a.visits.add(there.get(0), Visit.of(1));
+        a.visits.add(there.get(0), Visit.of(1));
+        assertThatThrownBy(() -> a.visits.addAll(at("p", 5), message)).isInstanceOf(HoldfastException.class);
+        a.losesRequest = call -> false;
+        a.visits.publish();
+        assertThat(a.visits.durable("p")).as("its second key is missing").isEmpty();
+        var stage = a.visits.addAll(at("p", 5), message).toCompletableFuture();
+        a.visits.publish();
+        assertThat(stage).isCompleted();
+        assertThat(a.visits.durable("p")).hasValue(5);
+        this.stage.pass(Stage.SOFT.plusSeconds(5));
+        assertThat(this.stage.views(here)).isEqualTo(1);
+        assertThat(this.stage.views(there.get(1))).isEqualTo(1);
+    }
+
+    @Test
+    void messageWhoseSecondKeyFoundNoRoomMayBeAddedAgainAsAWhole() {
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.PENDING, 4));
+        List<String> here = keys(a, 0);
+        List<String> there = keys(a, 1);
+        a.losesRequest = call -> true;
+        a.visits.add(there.get(0), Visit.of(1));
+        a.visits.add(there.get(0), Visit.of(1));
+        a.visits.add(here.get(0), Visit.of(1), at("p", 5));
+        assertThatThrownBy(() -> a.visits.add(there.get(1), Visit.of(1), at("p", 5)))
+                .isInstanceOfSatisfying(
+                        HoldfastException.class,
+                        e -> assertThat(e.isRetryable()).isTrue());
+        a.losesRequest = call -> false;
+        a.visits.publish();
+        a.visits.add(here.get(0), Visit.of(1), at("p", 5));
+        a.visits.add(there.get(1), Visit.of(1), at("p", 5));
+        stage.pass(Stage.SOFT.plusSeconds(5));
+        assertThat(stage.views(here.get(0))).isEqualTo(1);
+        assertThat(stage.views(there.get(1))).isEqualTo(1);
+    }
+
+    private static List<String> keys(Actor actor, int shard) {
+        List<String> keys = new ArrayList<>();
+        for (int i = 0; keys.size() < 4; i++) {
+            if (actor.visits.view().set().shardOf("k" + i) == shard) {
+                keys.add("k" + i);
+            }
+        }
+        return keys;
+    }
+}
