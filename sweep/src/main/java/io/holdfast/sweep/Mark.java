@@ -5,6 +5,7 @@ import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FingerprintScan;
 import io.holdfast.sweep.catalogue.ScanObserver;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.Cutoff;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.NodeId;
@@ -36,11 +37,13 @@ final class Mark {
     /** The filter under construction, one batch at a time. */
     private static final class Target implements FingerprintScan.Target {
         private final ReentrantLock turn = new ReentrantLock();
+        private final NodeId node;
         private final LiveFilter filter;
         private final int idBytes;
         private long fresh;
 
-        Target(LiveFilter filter, int idBytes) {
+        Target(NodeId node, LiveFilter filter, int idBytes) {
+            this.node = node;
             this.filter = filter;
             this.idBytes = idBytes;
         }
@@ -48,6 +51,11 @@ final class Mark {
         @Override
         public int idBytes() {
             return idBytes;
+        }
+
+        @Override
+        public void wrongLength(int given) {
+            throw FingerprintScan.wrongLength(node, given, idBytes);
         }
 
         @Override
@@ -135,7 +143,7 @@ final class Mark {
         }
         Map<NodeId, Target> targets = new HashMap<>();
         geometries.forEach((node, geometry) ->
-                targets.put(node, new Target(LiveFilter.empty(geometry, seed), idBytes.getOrDefault(node, 0))));
+                targets.put(node, new Target(node, LiveFilter.empty(geometry, seed), idBytes.getOrDefault(node, 0))));
         return targets;
     }
 
@@ -149,9 +157,7 @@ final class Mark {
             filters.put(entry.getKey(), new Marked(target.filter, here, target.fresh));
         }
         long all = seen.values().stream().mapToLong(Long::longValue).sum();
-        // A catalogue without a single piece vouches for no moment in time: nothing is old enough to be judged by it.
-        Instant newestSeen = newest == Long.MIN_VALUE ? Instant.EPOCH : Instant.ofEpochMilli(newest);
-        Instant cutoff = newestSeen.isBefore(snapshot.takenAt()) ? newestSeen : snapshot.takenAt();
+        Instant cutoff = Cutoff.of(snapshot.takenAt(), newest);
         return new Result(filters, cutoff, rows, all - rows);
     }
 }

@@ -8,6 +8,7 @@ import io.holdfast.Time;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.ScanObserver;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.TrashJudge;
 import io.holdfast.sweep.node.EmptyPermit;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
@@ -15,6 +16,7 @@ import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -48,11 +50,13 @@ import java.util.function.LongSupplier;
  *       and the newest creation time in it; each node spares that, and a window before it.
  *   <li>What is wrong with all of this at once (another form of ids, another catalogue, a name of a node mixed up)
  *       shows as too few hits, as another incarnation, or as an amount that the brakes do not let pass.
- *   <li>What passes even that is in the trash for days, and the first read of it raises an alarm that stops emptying.
+ *   <li>What passes even that is in the trash for days, and is deleted for good only when a later cycle's filter misses it
+ *       too; one that the later cycle knows is brought back.
  * </ol>
  */
 public final class Sweep {
 
+    private static final System.Logger LOG = System.getLogger(Sweep.class.getName());
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final Catalogue catalogue;
@@ -125,17 +129,15 @@ public final class Sweep {
             List<StorageNode> fit = nodes.values().stream()
                     .filter(node -> !unfit.containsKey(node.id()))
                     .toList();
-            Mark.Result marked;
-            String incarnation;
             try (Catalogue.Snapshot snapshot = catalogue.open()) {
-                incarnation = snapshot.incarnation();
-                marked = mark(snapshot, fit, threads);
-                settleAlarms(snapshot, fit);
+                Mark.Result marked = mark(snapshot, fit, threads);
+                TrashJudge judge = new TrashJudge(snapshot);
+                List<String> alarms = settleAlarms(judge, fit);
+                took.put("scan", Duration.ofNanos(time.nanoTime() - began));
+                SweepReport report = examine(marked, snapshot.incarnation(), fit, unfit, threads, took);
+                alarms.addAll(judgeTrash(judge, report));
+                return new SweepPlan(this, with(report, String.join("; ", alarms), took));
             }
-            long scanned = time.nanoTime();
-            took.put("scan", Duration.ofNanos(scanned - began));
-            SweepReport report = examine(marked, incarnation, fit, unfit, threads, took);
-            return new SweepPlan(this, report);
         } catch (HoldfastException e) {
             throw e;
         } catch (InterruptedException e) {
@@ -180,22 +182,34 @@ public final class Sweep {
         return why;
     }
 
-    /** Asks the catalogue about every trashed piece that was read: one that it still knows stops everything. */
-    private void settleAlarms(Catalogue.Snapshot snapshot, Collection<StorageNode> fit) throws Exception {
+    /** Asks the catalogue about every trashed piece that was read. It is back; if the catalogue knows it, that is told. */
+    private List<String> settleAlarms(TrashJudge judge, Collection<StorageNode> fit) throws Exception {
+        List<String> alarms = new ArrayList<>();
         for (StorageNode node : fit) {
             for (NodeStatus.Alarm alarm : node.alarms(catalogue.owner())) {
-                if (snapshot.contains(node.id(), alarm.id().bytes())) {
-                    throw new HoldfastException(
-                            Category.CORRUPT,
-                            "cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node "
-                                    + node.id(),
-                            "the piece is back; restore cycle " + alarm.cycle()
-                                    + " on every node, find the cause, then end the alarm",
-                            null);
+                if (judge.knows(node.id(), alarm.id().bytes())) {
+                    alarms.add("alarm: cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node "
+                            + node.id() + "; it was read, and is back");
                 }
                 node.endAlarm(alarm);
             }
         }
+        alarms.forEach(alarm -> LOG.log(Level.WARNING, alarm));
+        return alarms;
+    }
+
+    private List<String> judgeTrash(TrashJudge judge, SweepReport report) throws Exception {
+        List<String> alarms = new ArrayList<>();
+        for (NodeReport node : report.nodes()) {
+            StorageNode here = node(node.node());
+            String finding =
+                    judge.judge(node.node(), node.suspects(), suspect -> here.rescue(catalogue.owner(), suspect));
+            if (!finding.isEmpty()) {
+                alarms.add("alarm: " + finding);
+            }
+        }
+        alarms.forEach(alarm -> LOG.log(Level.WARNING, alarm));
+        return alarms;
     }
 
     private SweepReport examine(
@@ -303,22 +317,30 @@ public final class Sweep {
                 took);
     }
 
-    /** Deletes for good what has been in the trash long enough, on all nodes, unless an alarm stands on any. */
-    public long empty() throws Exception {
+    /**
+     * What emptying did.
+     *
+     * @param failures nodes whose trash could not be emptied, and why; the others were
+     */
+    public record Emptied(long removed, Map<NodeId, String> failures) {
+        public Emptied {
+            failures = Map.copyOf(failures);
+        }
+    }
+
+    /** Deletes for good what two cycles agree on, on all nodes. A node that fails keeps no other from it. */
+    public Emptied empty() {
+        long removed = 0;
+        Map<NodeId, String> failures = new TreeMap<>();
         for (StorageNode node : nodes.values()) {
-            if (!node.alarms(catalogue.owner()).isEmpty()) {
-                throw new HoldfastException(
-                        Category.RETRY,
-                        "an alarm stands on node " + node.id() + ": a trashed piece was read",
-                        "plan a cycle, which asks the catalogue about it",
-                        null);
+            try {
+                removed += node.empty(new EmptyPermit(node.id(), catalogue.owner(), time.instant()));
+            } catch (IOException | HoldfastException e) {
+                failures.put(node.id(), "" + e.getMessage());
+                LOG.log(Level.WARNING, "node {0} was not emptied: {1}", node.id(), e.getMessage());
             }
         }
-        long removed = 0;
-        for (StorageNode node : nodes.values()) {
-            removed += node.empty(new EmptyPermit(node.id(), catalogue.owner(), time.instant()));
-        }
-        return removed;
+        return new Emptied(removed, failures);
     }
 
     StorageNode node(NodeId id) {

@@ -3,6 +3,7 @@ package io.holdfast.sweep;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.FleetLimit;
 import io.holdfast.sweep.node.Approval;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.StorageNode;
@@ -53,13 +54,10 @@ public final class SweepPlan {
     public SweepReport trash(List<Approval> approvals) {
         Set<NodeId> approved = new HashSet<>();
         approvals.forEach(approval -> approved.add(approval.node()));
-        long unapproved = report.nodes().stream()
-                .filter(node -> node.verdict() == Verdict.READY && !approved.contains(node.node()))
-                .mapToLong(NodeReport::wouldTrash)
-                .sum();
-        if (unapproved * 100 > report.examined() * sweep.fleetLimitPercent()) {
-            String note = "nothing was trashed: " + unapproved + " of " + report.examined()
-                    + " pieces is more than the fleet's limit of " + sweep.fleetLimitPercent() + " %";
+        FleetLimit.Ruling ruling = FleetLimit.whole(
+                report.nodes().stream().map(node -> share(node, approved)).toList(), sweep.fleetLimitPercent());
+        if (!ruling.held().isEmpty()) {
+            String note = report.note().isEmpty() ? ruling.note() : ruling.note() + "; " + report.note();
             return Sweep.with(report, note, report.took());
         }
         long began = sweep.time().nanoTime();
@@ -70,17 +68,32 @@ public final class SweepPlan {
                 Optional<Approval> approval = approvals.stream()
                         .filter(given -> given.node().equals(node.id()))
                         .findFirst();
-                return node.trash(report.owner(), report.cycle(), approval, walked);
+                return explained(node.trash(report.owner(), report.cycle(), approval, walked));
             });
             Map<String, Duration> took = new HashMap<>(report.took());
             took.put("trash", Duration.ofNanos(sweep.time().nanoTime() - began));
-            return Sweep.with(done, "", took);
+            return Sweep.with(done, report.note(), took);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw interrupted(e);
         } catch (Exception e) {
             throw interrupted(e);
         }
+    }
+
+    /** A node that was held back says what it found when it examined, and why it waits. */
+    private NodeReport explained(NodeReport done) {
+        return report.nodes().stream()
+                .filter(examined -> examined.node().equals(done.node()) && done.isHeldBack())
+                .findFirst()
+                .orElse(done);
+    }
+
+    /** What an operator approved, or what does not go anyway, does not count as garbage here. */
+    private static FleetLimit.Share share(NodeReport node, Set<NodeId> approved) {
+        boolean counts = node.verdict() == Verdict.READY && !approved.contains(node.node());
+        long garbage = counts ? node.wouldTrash() : 0;
+        return new FleetLimit.Share(node.node(), Math.max(0, node.examined() - garbage), garbage);
     }
 
     private HoldfastException interrupted(Exception cause) {

@@ -7,8 +7,10 @@ import io.holdfast.app.sweep.RedisCycleStore;
 import io.holdfast.sweep.manager.CycleDuty;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.manager.ManagerSettings;
+import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.sweep.rpc.TlsFiles;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -45,6 +47,7 @@ final class FleetPart extends Part implements CycleDuty.Listener {
                 Path.of(settings.get(ServeSettings.FLEET)),
                 SigningKey.read(Path.of(settings.get(ServeSettings.FLEET_KEY))),
                 tls(),
+                ring(),
                 new RedisCycleStore(redis.client().link()),
                 SweepPart.catalogue(settings, redis),
                 settings,
@@ -52,6 +55,11 @@ final class FleetPart extends Part implements CycleDuty.Listener {
         fleet = opened;
         duty = new CycleDuty(
                 opened.manager(), settings.get(ManagerSettings.INTERVAL), settings.get(ServeSettings.EMPTY), this);
+    }
+
+    private Optional<KeyRing> ring() throws IOException {
+        String keys = settings.get(ServeSettings.FLEET_KEYS);
+        return keys.isEmpty() ? Optional.empty() : Optional.of(KeyRing.at(Path.of(keys)));
     }
 
     private Optional<TlsFiles> tls() {

@@ -64,6 +64,13 @@ public final class ServeSettings {
     public static final Setting<String> FLEET_KEY =
             Setting.text("serve.sweep.key", "", Pattern.compile("[^\\r\\n]*"), "the file of a manager's signing key");
 
+    /** Needed for two builders without TLS. */
+    public static final Setting<String> FLEET_KEYS = Setting.text(
+            "serve.sweep.keys",
+            "",
+            Pattern.compile("[^\\r\\n]*"),
+            "empty, or the key ring that proves who a worker is");
+
     /** Where workers register with this daemon. */
     public static final Setting<String> FLEET_LISTEN = Setting.text(
             "serve.sweep.listen", "", Pattern.compile("([A-Za-z0-9._\\[\\]:-]+:\\d{1,5})?"), "empty, or HOST:PORT");
@@ -95,6 +102,7 @@ public final class ServeSettings {
             NODES,
             FLEET,
             FLEET_KEY,
+            FLEET_KEYS,
             FLEET_LISTEN,
             FLEET_TLS,
             INTERVAL,

@@ -3,6 +3,7 @@ package io.holdfast.app.serve;
 import io.holdfast.sweep.SweepReport;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.node.NodeReport;
+import io.holdfast.sweep.node.SpareReason;
 import io.holdfast.sweep.node.Verdict;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -56,7 +57,7 @@ final class SweepMeters {
         emptied.increment((double) deleted);
         for (NodeReport node : report.nodes()) {
             trashedBytes.increment((double) node.trashedBytes());
-            node.spared().forEach((reason, count) -> spared.increment((double) count));
+            node.spared().forEach((reason, count) -> spared.increment(reason == SpareReason.LIVE ? 0 : (double) count));
         }
         lastCycle.set(report.cycle());
         waiting.set(report.nodes().stream()
@@ -75,7 +76,7 @@ final class SweepMeters {
         for (CycleReport.OfNode node : report.nodes()) {
             node.progress().ifPresent(progress -> {
                 trashedBytes.increment((double) progress.trashedBytes());
-                spared.increment((double) progress.live() + progress.young());
+                spared.increment((double) progress.young());
             });
         }
         lastCycle.set(report.cycle());

@@ -109,7 +109,7 @@ final class SweepPart extends Part {
             }
             boolean trash = settings.get(ServeSettings.TRASH);
             SweepReport report = trash ? plan.trash() : plan.report();
-            long emptied = settings.get(ServeSettings.EMPTY) ? sweep.empty() : 0;
+            long emptied = settings.get(ServeSettings.EMPTY) ? sweep.empty().removed() : 0;
             meters.ran(report, emptied);
             turn.done();
             return "cycle " + report.cycle() + ": " + report.examined() + " pieces examined, " + report.trashed()

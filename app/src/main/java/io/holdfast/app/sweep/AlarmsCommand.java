@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "alarms",
         description = {
-            "Show what a person must look at; while an alarm stands, no trash is emptied. Exit code 1 if one stands.",
+            "Show what a person must look at. Exit code 1 if an alarm stands.",
         },
         footer = {
             "  holdfast sweep alarms --owner photos --log /var/lib/holdfast",

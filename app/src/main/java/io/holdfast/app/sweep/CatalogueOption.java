@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.pool.HikariPool;
 import io.holdfast.HoldfastException;
+import io.holdfast.Settings;
 import io.holdfast.app.cli.RedisOption;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.redis.Holdfast;
@@ -11,6 +12,7 @@ import io.holdfast.redis.graph.Addressing;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.RedisLink;
+import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.catalogue.IdForm;
@@ -27,7 +29,7 @@ import picocli.CommandLine.Option;
 /** {@code --catalogue} and what belongs to it. */
 public final class CatalogueOption {
 
-    private static final int RANGES = 4;
+    private static final int RANGES_MOST = 64;
     private static final String GRAPH = "graph:";
 
     @Option(
@@ -156,11 +158,19 @@ public final class CatalogueOption {
         }
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(where);
-        config.setMaximumPoolSize(RANGES + 2);
+        int ranges = ranges();
+        config.setMaximumPoolSize(ranges + 2);
         HikariDataSource opened = connect(config);
         pool = opened;
         JdbcCatalogue catalogue =
-                JdbcCatalogue.of(opened, query).owner(owner).idForm(ids).ranges(RANGES);
+                JdbcCatalogue.of(opened, query).owner(owner).idForm(ids).ranges(ranges);
         return incarnation == null ? catalogue : catalogue.incarnation(incarnation);
+    }
+
+    /** As many ranges as there are threads to read them. */
+    private static int ranges() {
+        int scanners = Settings.ofProcess().get(SweepSettings.SCANNERS);
+        int wanted = scanners == 0 ? Runtime.getRuntime().availableProcessors() : scanners;
+        return Math.min(RANGES_MOST, wanted);
     }
 }

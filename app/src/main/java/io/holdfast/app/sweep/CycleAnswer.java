@@ -8,6 +8,7 @@ import io.holdfast.sweep.node.SpareReason;
 import io.holdfast.sweep.node.Verdict;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** A cycle's report as an answer: one line a node, then what a person should do. */
 final class CycleAnswer {
@@ -17,7 +18,8 @@ final class CycleAnswer {
     static Answer of(SweepReport report, boolean carriedOut) {
         boolean finding = !report.failures().isEmpty()
                 || !report.note().isEmpty()
-                || report.nodes().stream().anyMatch(node -> node.verdict() == Verdict.TOO_FEW_HITS);
+                || report.nodes().stream().anyMatch(node -> node.verdict() == Verdict.TOO_FEW_HITS)
+                || (carriedOut && report.nodes().stream().allMatch(CycleAnswer::isHeldBack));
         Answer answer = finding ? Answer.finding() : Answer.ok();
         answer.line("cycle " + report.cycle() + " of " + report.owner() + ": " + report.rows()
                 + " live pieces in the catalogue, " + report.examined() + " examined, "
@@ -38,11 +40,19 @@ final class CycleAnswer {
         if (!report.note().isEmpty()) {
             answer.line(report.note());
         }
-        if (report.nodes().stream().anyMatch(node -> node.verdict().approvable() && node.trashed() == 0)) {
-            answer.line("To let a waiting node go on: holdfast sweep approve " + report.cycle() + " --owner "
-                    + report.owner() + " --operator YOU --node NAME=WOULD-TRASH --nodes FOLDER");
+        String waiting = report.nodes().stream()
+                .filter(node -> node.verdict().approvable() && node.trashed() == 0)
+                .map(node -> " --node " + node.node() + "=" + node.wouldTrash())
+                .collect(Collectors.joining());
+        if (!waiting.isEmpty()) {
+            answer.line("To let the waiting nodes go on: holdfast sweep approve " + report.cycle() + " --owner "
+                    + report.owner() + " --operator YOU" + waiting + " --nodes FOLDERS");
         }
         return answer.field("note", report.note());
+    }
+
+    private static boolean isHeldBack(NodeReport node) {
+        return node.verdict() != Verdict.READY && node.trashed() == 0;
     }
 
     private static Table table(SweepReport report) {

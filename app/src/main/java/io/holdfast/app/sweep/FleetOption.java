@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -40,6 +41,13 @@ public final class FleetOption implements AutoCloseable {
             order = 71,
             description = "For a fleet: the signing key (holdfast sweep keys new).")
     private @Nullable Path key;
+
+    @Option(
+            names = "--keys",
+            paramLabel = "FILE",
+            order = 72,
+            description = "For a fleet with two builders and without TLS: the ring, whose keys prove who a worker is.")
+    private @Nullable Path keys;
 
     @Mixin
     private TlsOption tls = new TlsOption();
@@ -72,6 +80,11 @@ public final class FleetOption implements AutoCloseable {
         List<RemoteNode> nodes = new ArrayList<>();
         FleetFile.read(file()).nodes().forEach((id, address) -> nodes.add(peers().node(id, address)));
         return nodes;
+    }
+
+    Optional<KeyRing> ring() throws IOException {
+        Path file = keys;
+        return file == null ? Optional.empty() : Optional.of(ring(file));
     }
 
     SigningKey key() throws IOException {

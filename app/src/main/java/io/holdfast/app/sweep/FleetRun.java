@@ -45,6 +45,7 @@ final class FleetRun {
                         fleet.file(),
                         fleet.key(),
                         fleet.tls().files(),
+                        fleet.ring(),
                         fleet.log(log),
                         catalogue,
                         Settings.ofProcess(),
@@ -68,11 +69,13 @@ final class FleetRun {
                 runner.add(watch);
                 report = managed.manager().run();
             }
-            Answer answer = answer(report);
-            if (empty) {
-                long removed = managed.manager().empty();
-                answer.line(removed + " pieces were deleted for good").field("emptied", removed);
+            if (!empty) {
+                return answer(report, false);
             }
+            SweepManager.Emptied emptied = managed.manager().empty();
+            Answer answer = answer(report, !emptied.failures().isEmpty());
+            answer.line(emptied.removed() + " pieces were deleted for good").field("emptied", emptied.removed());
+            emptied.failures().forEach((node, why) -> answer.line("node " + node + " was not emptied: " + why));
             return answer;
         }
     }
@@ -156,8 +159,11 @@ final class FleetRun {
                 + " would be trashed, " + report.trashed() + " trashed";
     }
 
-    private static Answer answer(CycleReport report) {
-        boolean finding = !report.in("failed").isEmpty() || report.note().startsWith("nothing was trashed");
+    private static Answer answer(CycleReport report, boolean notEmptied) {
+        boolean finding = notEmptied
+                || report.in("waiting").size() == report.nodes().size()
+                || !report.in("failed").isEmpty()
+                || report.note().startsWith("nothing was trashed");
         Answer answer = finding ? Answer.finding() : Answer.ok();
         answer.line(line(report));
         answer.field("owner", report.owner().name())

@@ -22,6 +22,7 @@ import picocli.CommandLine.Parameters;
         description = "Make, list and revoke the keys whose signatures storage nodes believe.",
         subcommands = {
             KeysCommands.New.class,
+            KeysCommands.Add.class,
             KeysCommands.Show.class,
             KeysCommands.Revoke.class,
         },
@@ -42,13 +43,14 @@ public final class KeysCommands extends CommandGroup {
             footer = {
                 "  holdfast sweep keys new manager-2026 --role manager --key manager.key --keys keys",
                 "  holdfast sweep keys new ann --role operator --key ann.key --keys keys --valid 365d",
+                "  holdfast sweep keys new worker-21 --role worker --key worker.key --keys keys",
             })
     public static final class New extends CliCommand {
 
         @Parameters(paramLabel = "ID", description = "Names the key for good.")
         private String id = "";
 
-        @Option(names = "--role", paramLabel = "ROLE", required = true, description = "manager or operator.")
+        @Option(names = "--role", paramLabel = "ROLE", required = true, description = "manager, operator or worker.")
         private KeyRing.Role role = KeyRing.Role.OPERATOR;
 
         @Option(names = "--key", paramLabel = "FILE", required = true, description = "The file to write it to.")
@@ -67,6 +69,46 @@ public final class KeysCommands extends CommandGroup {
             Instant now = Instant.now();
             made.write(key);
             ring.add(KeyRing.entry(made, role, now.minusSeconds(60), now.plus(valid)));
+            return Answer.ok()
+                    .line("key " + id + " is " + role.name().toLowerCase(Locale.ROOT) + "'s for " + Setting.text(valid))
+                    .field("id", id)
+                    .field("role", role);
+        }
+    }
+
+    /** Adds a key that was made elsewhere. */
+    @Command(
+            name = "add",
+            description = {
+                "Add the public half of a key that was made elsewhere, in PEM, to the ring.",
+                "The signing key, in PKCS#8, is then named ID.pem, as its file carries no id.",
+            },
+            footer = {
+                "  holdfast sweep keys add manager-7 --role manager --public manager-7.pub --keys keys",
+            })
+    public static final class Add extends CliCommand {
+
+        @Parameters(paramLabel = "ID", description = "Names the key for good.")
+        private String id = "";
+
+        @Option(names = "--role", paramLabel = "ROLE", required = true, description = "manager, operator or worker.")
+        private KeyRing.Role role = KeyRing.Role.OPERATOR;
+
+        @Option(names = "--public", paramLabel = "FILE", required = true, description = "The public key, in PEM.")
+        private Path open = Path.of("");
+
+        @Option(names = "--keys", paramLabel = "FILE", required = true, description = "The ring; made if not there.")
+        private Path keys = Path.of("");
+
+        @Option(names = "--valid", paramLabel = "TIME", description = "How long it is valid. Default 400d.")
+        private Duration valid = Duration.ofDays(400);
+
+        @Override
+        protected Answer run(Console console) throws Exception {
+            Instant now = Instant.now();
+            KeyRing.at(keys)
+                    .add(new KeyRing.Entry(
+                            id, role, now.minusSeconds(60), now.plus(valid), SigningKey.publicPem(open)));
             return Answer.ok()
                     .line("key " + id + " is " + role.name().toLowerCase(Locale.ROOT) + "'s for " + Setting.text(valid))
                     .field("id", id)

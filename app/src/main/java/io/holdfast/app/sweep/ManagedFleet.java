@@ -6,6 +6,7 @@ import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.manager.CycleStore;
 import io.holdfast.sweep.manager.SweepManager;
 import io.holdfast.sweep.manager.WorkerPort;
+import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.sweep.rpc.ManagerService;
 import io.holdfast.sweep.rpc.Peers;
@@ -36,6 +37,7 @@ public final class ManagedFleet implements AutoCloseable {
     private final @Nullable RpcServer server;
 
     /**
+     * @param ring whose keys prove who a worker is; needed for two builders without TLS
      * @param log where cycles are numbered, shared by all managers of this owner; stays the caller's to close
      * @param listen where workers register and people look; null for no port
      */
@@ -43,6 +45,7 @@ public final class ManagedFleet implements AutoCloseable {
             Path file,
             SigningKey key,
             Optional<TlsFiles> tls,
+            Optional<KeyRing> ring,
             CycleStore log,
             Catalogue catalogue,
             Settings settings,
@@ -52,7 +55,7 @@ public final class ManagedFleet implements AutoCloseable {
         String host = InetAddress.getLocalHost().getHostName() + "/"
                 + ProcessHandle.current().pid();
         listed = fleet.workers();
-        peers = new Peers(tls);
+        peers = new Peers(tls, ring);
         try {
             List<RemoteNode> nodes = new ArrayList<>();
             fleet.nodes().forEach((id, address) -> nodes.add(peers.node(id, address)));

@@ -1,5 +1,6 @@
 package io.holdfast.app.sweep;
 
+import io.holdfast.DutyRunner;
 import io.holdfast.Settings;
 import io.holdfast.Time;
 import io.holdfast.app.cli.Answer;
@@ -7,6 +8,7 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeBuilder;
+import io.holdfast.sweep.node.NodeDuty;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.rpc.NodeService;
 import io.holdfast.sweep.rpc.RpcServer;
@@ -55,7 +57,9 @@ public final class NodeCommand extends CliCommand {
         try (StorageNode node = StorageNode.at(folder, id)
                         .settings(Settings.ofProcess())
                         .open();
-                ExecutorService walks = Executors.newSingleThreadExecutor()) {
+                ExecutorService walks = Executors.newCachedThreadPool();
+                DutyRunner looks = DutyRunner.start(1)) {
+            looks.add(new NodeDuty(node));
             NodeAgent agent = new NodeAgent(node, FleetOption.ring(keys), walks, Time.system());
             agent.clean();
             agent.resume();

@@ -21,7 +21,8 @@ import picocli.CommandLine.Option;
         description = {
             "Plan a cycle and trash what the nodes are ready to trash. The first cycle of a node is a dry run.",
             "With --fleet, workers build the filters and nodes are other processes; --listen lets workers register.",
-            "What was trashed can be restored until the trash is emptied, which --empty does for what is old enough.",
+            "What was trashed can be restored until it is deleted for good, which --empty does for what two cycles"
+                    + " agree on.",
         },
         footer = {
             "  holdfast sweep run --catalogue pieces.csv --nodes /srv/n1,/srv/n2",
@@ -38,7 +39,10 @@ public final class RunCommand extends CliCommand {
     @Mixin
     private NodesOption nodes = new NodesOption();
 
-    @Option(names = "--empty", description = "Afterwards delete for good what has been in the trash long enough.")
+    @Option(
+            names = "--empty",
+            description =
+                    "Afterwards delete for good what is old enough in the trash and was missed by a later cycle too.")
     private boolean empty;
 
     @Mixin
@@ -47,20 +51,20 @@ public final class RunCommand extends CliCommand {
     @Option(
             names = "--log",
             paramLabel = "WHERE",
-            order = 72,
+            order = 73,
             description = "For a fleet: where cycles are numbered, a folder or a Redis URI shared by all managers.")
     private @Nullable String log;
 
     @Option(
             names = "--listen",
             paramLabel = "HOST:PORT",
-            order = 73,
+            order = 74,
             description = "For a fleet: where workers register and 'sweep status --manager' looks.")
     private @Nullable String listen;
 
     @Option(
             names = "--stay",
-            order = 74,
+            order = 75,
             description = "For a fleet: run a cycle every sweep.manager.interval; needs --listen.")
     private boolean stay;
 
@@ -98,8 +102,10 @@ public final class RunCommand extends CliCommand {
                 bars.end();
                 Answer answer = CycleAnswer.of(report, true);
                 if (empty) {
-                    long removed = sweep.empty();
-                    answer.line(removed + " pieces were deleted for good").field("emptied", removed);
+                    Sweep.Emptied emptied = sweep.empty();
+                    answer.line(emptied.removed() + " pieces were deleted for good")
+                            .field("emptied", emptied.removed());
+                    emptied.failures().forEach((node, why) -> answer.line("node " + node + " was not emptied: " + why));
                 }
                 return answer;
             });

@@ -35,7 +35,7 @@ class FleetCommandsIT {
     @Test
     void runStatusRestoreAndAlarmsOfAFleet() throws IOException {
         fleet.file("# one node", node, "worker " + fleet.startWorker());
-        ok(fleet.cycle());
+        assertThat(fleet.run(fleet.cycle())).as("every node waits").isEqualTo(ExitCode.FINDING);
         assertThat(fleet.out()).contains("cycle 1 of photos", "waiting for an operator: n1");
         ok(fleet.cycle());
         assertThat(fleet.out()).contains("cycle 2 of photos");

@@ -123,9 +123,11 @@ class SweepCommandsTest {
     void aRestoreThatFindsNothingSaysSo() {
         assertThat(run("sweep", "plan", "--catalogue", catalogue, "--nodes", node))
                 .isEqualTo(ExitCode.OK);
-        assertThat(run("sweep", "restore", "9", "--owner", "photos", "--nodes", node))
+        assertThat(run("sweep", "restore", "1", "--owner", "photos", "--nodes", node))
                 .isEqualTo(ExitCode.OK);
-        assertThat(out).contains("nothing of cycle 9 was in the trash");
+        assertThat(out).contains("nothing of cycle 1 was in the trash");
+        assertThat(run("sweep", "restore", "9", "--owner", "photos", "--nodes", node))
+                .isEqualTo(ExitCode.USAGE);
     }
 
     @Test

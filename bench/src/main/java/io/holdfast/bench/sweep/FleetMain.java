@@ -154,12 +154,12 @@ final class FleetMain {
     /** The original's call, a thread a node so that each node's numbers come in order. */
     private static double unary(Peers peers, List<String> workers, int pieces) throws Exception {
         String worker = workers.getFirst();
-        SessionKey key = new SessionKey(1_000_000, 1_000_000, 1);
+        SessionKey key = new SessionKey(new OwnerId("bench"), 1_000_000, 1_000_000, 1);
         List<NodeToBuild> nodes = new ArrayList<>();
         for (int i = 0; i < CALLERS; i++) {
             nodes.add(new NodeToBuild(new NodeId("unary-" + i), FilterGeometry.forRate(pieces / CALLERS, 0.1)));
         }
-        peers.worker(worker).start(new SessionStart(key, new OwnerId("bench"), 1, new Tally.Keys(1, 2), nodes));
+        peers.worker(worker).start(new SessionStart(key, 1, new Tally.Keys(1, 2), nodes));
         ManagedChannel channel =
                 NettyChannelBuilder.forTarget("dns:///" + worker).usePlaintext().build();
         SessionId session = SessionId.newBuilder()
@@ -260,6 +260,8 @@ final class FleetMain {
                     0,
                     0,
                     END,
+                    List.of(),
+                    "",
                     List.of());
         }
 

@@ -33,6 +33,9 @@ public final class FingerprintScan {
     private static final int FINGERPRINT_BYTES = 2 * Long.BYTES;
     private static final int REPORT_EVERY = 1 << 16;
 
+    /** The clocks of those who write rows may be so far ahead of the catalogue's. */
+    private static final long DATED_AHEAD_MILLIS = 10 * 60 * 1000;
+
     /** Takes the fingerprints of one node, possibly from several scanners at once. */
     public interface Target {
 
@@ -41,10 +44,19 @@ public final class FingerprintScan {
 
         /** Takes fingerprints from {@code batch[0]} to {@code batch[to - 1]}, two longs each; the array stays the caller's. */
         void take(long[] batch, int to) throws Exception;
+
+        /** The catalogue has an id of another length for this node. Throws, unless the rest may go on without the node. */
+        void wrongLength(int given);
     }
 
-    /** What was seen: rows per node, of all nodes, and the newest creation time. */
-    public record Seen(Map<NodeId, Long> rows, long newestMillis) {
+    /**
+     * What was seen.
+     *
+     * @param rows per node, of all nodes
+     * @param newestMillis the newest creation time, without rows that are dated well after the snapshot
+     * @param rowsAfterSnapshot how many those are
+     */
+    public record Seen(Map<NodeId, Long> rows, long newestMillis, long rowsAfterSnapshot) {
 
         /** Throws CORRUPT unless the rows of these nodes are exactly what was counted. */
         public void compare(Map<NodeId, Long> counts, @Nullable Set<NodeId> only) {
@@ -130,7 +142,8 @@ public final class FingerprintScan {
         AtomicLong done = new AtomicLong();
         List<Scanner> scanners = new ArrayList<>();
         for (int i = 0; i < atOnce; i++) {
-            scanners.add(new Scanner(targets, batch, rows -> rowsDone.accept(done.addAndGet(rows))));
+            scanners.add(new Scanner(
+                    targets, batch, snapshot.takenAt().toEpochMilli(), rows -> rowsDone.accept(done.addAndGet(rows))));
         }
         BlockingQueue<Scanner> idle = new ArrayBlockingQueue<>(atOnce, false, scanners);
         List<Callable<Boolean>> tasks = new ArrayList<>();
@@ -151,11 +164,13 @@ public final class FingerprintScan {
         threads.all(tasks);
         Map<NodeId, Long> rows = new HashMap<>();
         long newest = Long.MIN_VALUE;
+        long after = 0;
         for (Scanner scanner : scanners) {
             scanner.lanes.forEach((node, lane) -> rows.merge(node, lane.rows, Long::sum));
             newest = Math.max(newest, scanner.newest);
+            after += scanner.after;
         }
-        return new Seen(rows, newest);
+        return new Seen(rows, newest, after);
     }
 
     /** How many scanners have batches of some size each. */
@@ -191,14 +206,17 @@ public final class FingerprintScan {
         private final LongConsumer rowsDone;
         private List<PieceSink> riders = List.of();
         private final Map<NodeId, Lane> lanes = new HashMap<>();
+        private final long takenAtMillis;
         private long newest = Long.MIN_VALUE;
+        private long after;
         private int sinceReport;
         private @Nullable NodeId lastNode;
         private @Nullable Lane lastLane;
 
-        Scanner(Map<NodeId, ? extends Target> targets, int batch, LongConsumer rowsDone) {
+        Scanner(Map<NodeId, ? extends Target> targets, int batch, long takenAtMillis, LongConsumer rowsDone) {
             this.targets = targets;
             this.batch = batch;
+            this.takenAtMillis = takenAtMillis;
             this.rowsDone = rowsDone;
         }
 
@@ -210,17 +228,22 @@ public final class FingerprintScan {
         public void piece(NodeId node, byte[] id, long createdMillis) throws Exception {
             Lane lane = lane(node);
             lane.rows++;
-            newest = Math.max(newest, createdMillis);
+            if (createdMillis <= takenAtMillis + DATED_AHEAD_MILLIS) {
+                newest = Math.max(newest, createdMillis);
+            } else {
+                after++;
+            }
             Target target = lane.target;
             if (target != null) {
-                if (id.length != lane.idBytes) {
-                    throw wrongLength(node, id.length, lane.idBytes);
-                }
-                Fingerprint.put(id, 0, id.length, lane.batch, lane.used);
-                lane.used += 2;
-                if (lane.used == lane.batch.length) {
-                    target.take(lane.batch, lane.used);
-                    lane.used = 0;
+                if (id.length == lane.idBytes) {
+                    Fingerprint.put(id, 0, id.length, lane.batch, lane.used);
+                    lane.used += 2;
+                    if (lane.used == lane.batch.length) {
+                        target.take(lane.batch, lane.used);
+                        lane.used = 0;
+                    }
+                } else {
+                    target.wrongLength(id.length);
                 }
             }
             for (PieceSink rider : riders) {
@@ -257,14 +280,15 @@ public final class FingerprintScan {
             rowsDone.accept(sinceReport);
             sinceReport = 0;
         }
+    }
 
-        private static HoldfastException wrongLength(NodeId node, int given, int wanted) {
-            return new HoldfastException(
-                    Category.CORRUPT,
-                    "the catalogue has an id of " + given + " bytes for node " + node + ", which keeps ids of " + wanted
-                            + " bytes",
-                    "name the form of the catalogue's ids; nothing was trashed",
-                    null);
-        }
+    /** The catalogue has ids of another length than a node keeps. */
+    public static HoldfastException wrongLength(NodeId node, int given, int wanted) {
+        return new HoldfastException(
+                Category.CORRUPT,
+                "the catalogue has an id of " + given + " bytes for node " + node + ", which keeps ids of " + wanted
+                        + " bytes",
+                "name the form of the catalogue's ids; nothing was trashed",
+                null);
     }
 }

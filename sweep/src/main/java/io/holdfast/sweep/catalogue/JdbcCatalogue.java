@@ -170,11 +170,11 @@ public final class JdbcCatalogue implements Catalogue {
                 connection.setAutoCommit(false);
                 return "";
             }
-            default -> {
-                connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
-                connection.setAutoCommit(false);
-                return "";
-            }
+            default ->
+                throw HoldfastException.misuse(
+                        "a catalogue on " + product
+                                + ", of which it is not known how to freeze a view without locking its rows",
+                        "use PostgreSQL or H2, export a catalogue file, or implement Catalogue (docs/sweep.md)");
         }
     }
 

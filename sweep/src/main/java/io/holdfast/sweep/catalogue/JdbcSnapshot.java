@@ -11,16 +11,20 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
+import java.util.Set;
 
 /** The frozen view of a {@link JdbcCatalogue}. Calls over the one connection take turns. */
 final class JdbcSnapshot implements Catalogue.Snapshot {
 
     private static final System.Logger LOG = System.getLogger(JdbcSnapshot.class.getName());
+
+    /** With more nodes than this, the rows of all are read and the others left. */
+    private static final int NODES_NAMED_MOST = 1_000;
 
     private final JdbcCatalogue catalogue;
     private final Connection connection;
@@ -100,36 +104,61 @@ final class JdbcSnapshot implements Catalogue.Snapshot {
 
     @Override
     public void scan(int range, Catalogue.PieceSink sink) throws Exception {
+        scan(range, List.of(), sink);
+    }
+
+    /** Asks the database for some nodes alone, unless they are so many that a scan is cheaper. */
+    @Override
+    public void scan(int range, Set<NodeId> nodes, Catalogue.PieceSink sink) throws Exception {
+        if (nodes.isEmpty()) {
+            return;
+        }
+        List<String> names = nodes.stream().map(NodeId::name).sorted().toList();
+        Catalogue.PieceSink wanted = (node, id, created) -> {
+            if (nodes.contains(node)) {
+                sink.piece(node, id, created);
+            }
+        };
+        scan(range, names.size() <= NODES_NAMED_MOST ? names : List.of(), wanted);
+    }
+
+    private void scan(int range, List<String> only, Catalogue.PieceSink sink) throws Exception {
         if (shared.isEmpty()) {
             synchronized (connection) {
-                scan(connection, range, sink);
+                scan(connection, range, only, sink);
             }
             return;
         }
         Connection own = catalogue.join(shared);
         try {
-            scan(own, range, sink);
+            scan(own, range, only, sink);
         } finally {
             giveBack(own);
         }
     }
 
-    private void scan(Connection on, int range, Catalogue.PieceSink sink) throws Exception {
-        String from = range == 0 ? null : borders.get(range - 1);
-        String to = range == borders.size() ? null : borders.get(range);
-        String where = from == null && to == null
-                ? ""
-                : " where " + (from == null ? "" : "q.node >= ?") + (from == null || to == null ? "" : " and ")
-                        + (to == null ? "" : "q.node < ?");
+    private void scan(Connection on, int range, List<String> only, Catalogue.PieceSink sink) throws Exception {
+        List<String> conditions = new ArrayList<>();
+        List<String> values = new ArrayList<>();
+        if (range > 0) {
+            conditions.add("q.node >= ?");
+            values.add(borders.get(range - 1));
+        }
+        if (range < borders.size()) {
+            conditions.add("q.node < ?");
+            values.add(borders.get(range));
+        }
+        if (!only.isEmpty()) {
+            conditions.add("q.node in (" + String.join(", ", Collections.nCopies(only.size(), "?")) + ")");
+            values.addAll(only);
+        }
+        String where = conditions.isEmpty() ? "" : " where " + String.join(" and ", conditions);
         String sql = "select q.node, q.id, q.created from (" + catalogue.query() + ") q" + where;
         NodeNames names = new NodeNames();
         try (PreparedStatement statement = on.prepareStatement(sql)) {
             statement.setFetchSize(JdbcCatalogue.FETCH_ROWS);
-            int parameter = 1;
-            for (@Nullable String border : new @Nullable String[] {from, to}) {
-                if (border != null) {
-                    statement.setString(parameter++, border);
-                }
+            for (int i = 0; i < values.size(); i++) {
+                statement.setString(i + 1, values.get(i));
             }
             try (ResultSet rows = statement.executeQuery()) {
                 while (rows.next()) {

@@ -1,9 +1,10 @@
 package io.holdfast.sweep.manager;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.HoldfastException.Category;
+import com.dynatrace.hash4j.hashing.Hasher64;
+import com.dynatrace.hash4j.hashing.Hashing;
 import io.holdfast.sweep.catalogue.FingerprintScan;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.transfer.NodeBatch;
 import io.holdfast.sweep.transfer.NodeBuilt;
@@ -42,13 +43,24 @@ final class Attempt {
     private static final class Lane implements FingerprintScan.Target {
         private final NodeRun node;
         private final Tally tally;
+        private final WitnessSample sample;
         private final List<Outbox> ways = new ArrayList<>();
         private final List<Integer> ordinals = new ArrayList<>();
         private long last;
 
-        Lane(NodeRun node, Tally tally) {
+        private volatile String wrong = "";
+
+        Lane(NodeRun node, Tally tally, WitnessSample sample) {
             this.node = node;
             this.tally = tally;
+            this.sample = sample;
+        }
+
+        /** The node keeps other ids than the catalogue has for it, or says so: it gets no filter, and the others do. */
+        @Override
+        public void wrongLength(int given) {
+            wrong = "the catalogue has an id of " + given + " bytes for it, and it keeps ids of " + node.idBytes
+                    + " bytes";
         }
 
         @Override
@@ -63,7 +75,7 @@ final class Attempt {
             }
             long[] mine = Arrays.copyOf(batch, to);
             tally.add(mine, 0, to);
-            node.sample.add(mine, to);
+            sample.add(mine, to);
             for (int i = 0; i < ways.size(); i++) {
                 ways.get(i).send(new NodeBatch(ordinals.get(i), last + 1, mine));
             }
@@ -100,10 +112,12 @@ final class Attempt {
     /** Gives the nodes to workers. A worker that cannot take its share is out; its nodes wait for the next attempt. */
     void start(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> nodes, ScanThreads callers) throws Exception {
         TreeMap<NodeId, Long> counts = new TreeMap<>();
+        // Fresh in each attempt: what a worker has read in the manifests of an earlier one is worth nothing.
+        Hasher64 witnesses = Hashing.xxh3_64(cycle.random());
         nodes.forEach((id, node) -> {
             counts.put(id, node.pieces);
             node.attempt = key.attempt();
-            lanes.put(id, new Lane(node, cycle.parts().tally(cycle.keys())));
+            lanes.put(id, new Lane(node, cycle.parts().tally(cycle.keys()), new WitnessSample(witnesses)));
         });
         List<Assignment.Share> all = Assignment.of(counts, workers.size(), cycle.builders());
         long windowBytes = Math.max(1, cycle.windowMemory() / all.size());
@@ -131,7 +145,7 @@ final class Attempt {
                 lane.ordinals.add(toBuild.size());
                 toBuild.add(new NodeToBuild(id, node.geometry));
             }
-            SessionStart start = new SessionStart(key, cycle.owner(), cycle.seed(), cycle.keys(), toBuild);
+            SessionStart start = new SessionStart(key, cycle.seed(), cycle.keys(), toBuild);
             starts.add(() -> start(outbox, start));
         }
         shares = given;
@@ -140,30 +154,37 @@ final class Attempt {
 
     /** Also empty filters take their time, where they are large. */
     private boolean start(Outbox outbox, SessionStart start) throws InterruptedException {
-        try {
-            cycle.persist(outbox, () -> {
-                outbox.worker().start(start);
-                return true;
-            });
-            outbox.open();
+        Heard<Boolean> started = cycle.persist(outbox.worker(), () -> {
+            outbox.worker().start(start);
             return true;
-        } catch (HoldfastException e) {
-            outbox.giveUp("" + e.getMessage());
+        });
+        if (started instanceof Heard.Failed<Boolean> failed) {
+            outbox.giveUp(failed.why());
             return false;
         }
+        outbox.open();
+        return true;
     }
 
     /** The scan is over: ends the sessions, and settles each node as agreed, refused, or lost. */
     void end(ScanThreads callers) throws Exception {
         List<Callable<List<NodeBuilt>>> ends = new ArrayList<>();
         shares.forEach((outbox, share) -> ends.add(() -> end(outbox, share)));
-        Map<NodeId, List<NodeBuilt>> built = new HashMap<>();
-        for (List<NodeBuilt> ofWorker : callers.all(ends)) {
-            ofWorker.forEach(one ->
-                    built.computeIfAbsent(one.node(), node -> new ArrayList<>()).add(one));
+        Map<Outbox, Map<NodeId, NodeBuilt>> built = new HashMap<>();
+        List<List<NodeBuilt>> told = callers.all(ends);
+        int next = 0;
+        for (Outbox outbox : shares.keySet()) {
+            Map<NodeId, NodeBuilt> ofWorker = new HashMap<>();
+            told.get(next++).forEach(one -> ofWorker.put(one.node(), one));
+            built.put(outbox, ofWorker);
         }
         for (Lane lane : lanes.values()) {
-            settle(lane, built.getOrDefault(lane.node.id(), List.of()));
+            settle(lane, built);
+        }
+        for (Outbox outbox : shares.keySet()) {
+            if (!outbox.givenUp().isEmpty()) {
+                cycle.dismiss(outbox.worker(), outbox.givenUp());
+            }
         }
     }
 
@@ -177,48 +198,81 @@ final class Attempt {
             Lane lane = lanes.get(id);
             endings.put(id, lane == null ? -1 : lane.last);
         }
-        try {
-            return cycle.persist(outbox, () -> outbox.worker().end(key, endings)).stream()
-                    .filter(one -> endings.containsKey(one.node()))
-                    .toList();
-        } catch (HoldfastException e) {
-            outbox.giveUp("" + e.getMessage());
-            return List.of();
-        }
+        return switch (cycle.persist(outbox.worker(), () -> outbox.worker().end(key, endings))) {
+            case Heard.Said<List<NodeBuilt>> said ->
+                said.value().stream()
+                        .filter(one -> endings.containsKey(one.node()))
+                        .toList();
+            case Heard.Failed<List<NodeBuilt>> failed -> {
+                outbox.giveUp(failed.why());
+                yield List.of();
+            }
+        };
     }
 
-    private void settle(Lane lane, List<NodeBuilt> built) throws Exception {
+    private void settle(Lane lane, Map<Outbox, Map<NodeId, NodeBuilt>> told) throws Exception {
         NodeRun node = lane.node;
+        if (!lane.wrong.isEmpty()) {
+            node.fail(lane.wrong);
+            return;
+        }
+        List<NodeBuilt> built = new ArrayList<>();
+        for (Outbox way : lane.ways) {
+            NodeBuilt one = told.getOrDefault(way, Map.of()).get(node.id());
+            if (one != null) {
+                built.add(one);
+            }
+        }
         if (lane.isLost() || built.size() != lane.ways.size()) {
             node.detail = lane.isLost() ? lane.whyLost() : "a worker did not tell of it";
             return;
         }
-        String why = cycle.parts().comparison().disagreement(lane.tally.sum(), node.sample.distinctAbout(), built);
+        String why = disagreement(lane, built);
         if (!why.isEmpty()) {
-            List<String> who =
-                    lane.ways.stream().map(way -> way.worker().address()).toList();
-            node.fail(why);
-            cycle.alarm("node " + node.id() + ", cycle " + key.cycle() + ", worker " + who + ": " + why);
+            // Still pending: the next attempt builds it with others.
+            node.detail = why;
+            cycle.alarm(
+                    "node " + node.id() + ", cycle " + key.cycle() + ", worker " + addresses(lane.ways) + ": " + why);
             return;
         }
         node.built = built.getFirst();
         node.session = key;
+        node.sample = lane.sample;
         node.builders = lane.ways.stream().map(Outbox::worker).toList();
-        node.state = NodeRun.State.AGREED;
         node.detail = "";
+        node.to(NodeRun.State.AGREED, cycle.nanos());
     }
 
-    /** Nothing of this attempt is wanted any more, whatever became of it. */
-    void drop() {
+    /** A worker that is wrong by itself gets nothing more; of two that differ it is not known which one is. */
+    private String disagreement(Lane lane, List<NodeBuilt> built) {
+        Comparison comparison = cycle.parts().comparison();
+        long distinct = lane.sample.distinctAbout();
+        for (int i = 0; i < built.size(); i++) {
+            String why = comparison.disagreement(lane.tally.sum(), distinct, List.of(built.get(i)));
+            if (!why.isEmpty()) {
+                cycle.dismiss(lane.ways.get(i).worker(), why);
+                return why;
+            }
+        }
+        String why = comparison.disagreement(lane.tally.sum(), distinct, built);
+        if (!why.isEmpty()) {
+            cycle.differ(lane.ways.stream().map(Outbox::worker).toList());
+        }
+        return why;
+    }
+
+    private static List<String> addresses(List<Outbox> ways) {
+        return ways.stream().map(way -> way.worker().address()).toList();
+    }
+
+    /** Nothing of this attempt is wanted any more, whatever became of it; a worker that is not told forgets it later. */
+    void drop() throws InterruptedException {
         for (Outbox outbox : shares.keySet()) {
             outbox.close();
-            try {
+            var unused = Heard.of(() -> {
                 outbox.worker().drop(key);
-            } catch (HoldfastException e) {
-                if (e.category() != Category.RETRY && e.category() != Category.GONE) {
-                    throw e;
-                }
-            }
+                return true;
+            });
         }
     }
 }

@@ -57,7 +57,7 @@ public final class CycleDuty implements Duty {
             CycleReport report = manager.run();
             long emptied = 0;
             try {
-                emptied = empty ? manager.empty() : 0;
+                emptied = empty ? manager.empty().removed() : 0;
             } finally {
                 listener.ended(report, emptied);
             }

@@ -3,6 +3,7 @@ package io.holdfast.sweep.manager;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
+import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.piece.OwnerId;
 import java.io.IOException;
 import java.time.Duration;
@@ -91,9 +92,9 @@ public final class CycleLog {
                         null);
             }
             long cycle = Math.max(state.cycle() + 1, atLeast);
-            return new State(cycle, state.token() + 1, holder, now.plus(lease), now, "", state.alarms());
+            return new State(cycle, state.token() + 1, Heard.text(holder), now.plus(lease), now, "", state.alarms());
         });
-        return new Ticket(owner, taken.cycle(), taken.token(), holder);
+        return new Ticket(owner, taken.cycle(), taken.token(), taken.holder());
     }
 
     /** Keeps the cycle; LAPSED if it is another's by now. */
@@ -128,14 +129,14 @@ public final class CycleLog {
             if (state.token() != ticket.token()) {
                 return state;
             }
-            String line = outcome.replace('\n', ' ');
+            String line = Heard.text(outcome);
             return new State(state.cycle(), state.token(), "", Instant.EPOCH, state.beganAt(), line, state.alarms());
         });
     }
 
     /** Raises an alarm. */
     public void raise(OwnerId owner, boolean stops, String text) throws IOException {
-        Alarm alarm = new Alarm(time.instant(), stops, text.replace('\n', ' '));
+        Alarm alarm = new Alarm(time.instant(), stops, Heard.text(text));
         change(owner, state -> {
             boolean known = state.alarms().stream().anyMatch(one -> one.text().equals(alarm.text()));
             if (known || state.alarms().size() >= ALARMS_MAX) {

@@ -1,13 +1,16 @@
 package io.holdfast.sweep.manager;
 
-import com.dynatrace.hash4j.hashing.Hashing;
-import io.holdfast.HoldfastException;
-import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FingerprintScan;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.Cutoff;
+import io.holdfast.sweep.cycle.Heard;
+import io.holdfast.sweep.cycle.LeaseDuty;
+import io.holdfast.sweep.cycle.TrashJudge;
 import io.holdfast.sweep.filter.FilterGeometry;
+import io.holdfast.sweep.node.NodeProgress;
+import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.transfer.SessionKey;
@@ -16,6 +19,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,11 +28,11 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One cycle over a fleet, from the snapshot to the last filter that was delivered. What follows, on the nodes alone, is
- * {@link NodeRounds}.
+ * One cycle over a fleet. What concerns the nodes alone is {@link NodeRounds}.
  *
  * <pre>
  *   open the snapshot, count                                  one view for everything below
@@ -37,10 +41,16 @@ import org.jspecify.annotations.Nullable;
  *       scan those nodes, send                                numbered, windowed, tallied
  *       end the sessions, compare                             count, last number, 128-bit sum, digests
  *       draw witnesses, sign, deliver                         only what agrees
+ *   await what the nodes found                                in the trash first, then among the live
+ *   ask the snapshot about suspects in the trash              known: brought back, with an alarm
  *   close the snapshot
+ *   release, await what the nodes trashed
  * </pre>
  */
 final class FleetCycle {
+
+    private static final int BUILDER_MAX = 512;
+    private static final int DRAWS = 16;
 
     private final SweepManager.Config config;
     private final CycleLog.Ticket ticket;
@@ -49,22 +59,23 @@ final class FleetCycle {
     private final List<Attempt> attempts = new ArrayList<>();
     private final long seed;
     private final Tally.Keys keys;
-    private final long witnessKey;
+    private final LeaseDuty lease;
+    /** Workers that get nothing more in this cycle, by identity, and why. */
+    private final Map<String, String> dismissed = new ConcurrentHashMap<>();
+
     private volatile String phase = "count";
     private volatile long rows;
     private volatile long rowsExpected;
     private volatile @Nullable Attempt current;
     private Instant cutoff = Instant.EPOCH;
     private String incarnation = "";
-    private volatile long renewedNanos;
 
-    FleetCycle(SweepManager.Config config, CycleLog.Ticket ticket) {
+    FleetCycle(SweepManager.Config config, CycleLog.Ticket ticket, LeaseDuty lease) {
         this.config = config;
         this.ticket = ticket;
         this.seed = config.random().getAsLong();
         this.keys = new Tally.Keys(config.random().getAsLong(), config.random().getAsLong());
-        this.witnessKey = config.random().getAsLong();
-        this.renewedNanos = config.time().nanoTime();
+        this.lease = lease;
     }
 
     /** Runs it to the end, as far as nodes and workers let it. */
@@ -74,14 +85,16 @@ final class FleetCycle {
             try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
                 incarnation = snapshot.incarnation();
                 plan(snapshot, threads, fit);
-                settleAlarms(snapshot, fit);
+                TrashJudge judge = new TrashJudge(snapshot);
+                settleAlarms(judge, fit);
                 build(snapshot, threads, callers, rounds);
+                long built = nanos();
+                phase = "examine";
+                rounds.awaitExamined();
+                judgeTrash(judge);
+                lap("examine", built);
             }
-            long built = time().nanoTime();
-            phase = "examine";
-            rounds.awaitExamined();
-            lap("examine", built);
-            long examined = time().nanoTime();
+            long examined = nanos();
             phase = "trash";
             String note = rounds.release();
             rounds.awaitDone();
@@ -89,20 +102,23 @@ final class FleetCycle {
             phase = "done";
             return report(unfit, note);
         } finally {
-            attempts.forEach(Attempt::drop);
+            for (Attempt attempt : attempts) {
+                attempt.drop();
+            }
         }
     }
 
     private void lap(String part, long from) {
-        took.merge(part, Duration.ofNanos(time().nanoTime() - from), Duration::plus);
+        took.merge(part, Duration.ofNanos(nanos() - from), Duration::plus);
     }
 
     private void plan(Catalogue.Snapshot snapshot, ScanThreads threads, List<SweepManager.Seen> fit) throws Exception {
-        long began = time().nanoTime();
+        long began = nanos();
         Map<NodeId, Long> counts = FingerprintScan.counts(snapshot, threads, done -> {
             rows = done;
-            renewIfDue();
+            requireHeld();
         });
+        requireHeld();
         counted = counts;
         rowsExpected = counts.values().stream().mapToLong(Long::longValue).sum();
         for (SweepManager.Seen seen : fit) {
@@ -113,33 +129,49 @@ final class FleetCycle {
                     new NodeRun(
                             seen.port(),
                             seen.progress().idBytes(),
-                            seen.progress().lastCycle(),
                             pieces,
                             FilterGeometry.forRate(pieces, config.rate()),
-                            new WitnessSample(Hashing.xxh3_64(witnessKey)),
-                            time().nanoTime()));
+                            seen.progress().trashBuilder(),
+                            nanos()));
         }
         lap("count", began);
     }
 
     private Map<NodeId, Long> counted = Map.of();
 
-    /** A trashed piece was read somewhere. If the catalogue knows it, a live piece was trashed: everything stops. */
-    private void settleAlarms(Catalogue.Snapshot snapshot, List<SweepManager.Seen> fit) throws Exception {
+    /** A trashed piece was read somewhere. It is back; if the catalogue knows it, a person is told. */
+    private void settleAlarms(TrashJudge judge, List<SweepManager.Seen> fit) throws Exception {
         for (SweepManager.Seen seen : fit) {
-            for (var alarm : seen.progress().alarms()) {
-                if (snapshot.contains(seen.port().id(), alarm.id().bytes())) {
-                    String what = "cycle " + alarm.cycle() + " trashed " + alarm.id() + " on node "
-                            + seen.port().id() + ", and the catalogue knows it";
-                    config.log().raise(owner(), true, what);
-                    throw new HoldfastException(
-                            Category.CORRUPT,
-                            what,
-                            "the piece is back; restore cycle " + alarm.cycle()
-                                    + " on every node, find the cause, then end the alarm",
-                            null);
+            for (NodeStatus.Alarm alarm : seen.progress().alarms()) {
+                if (judge.knows(seen.port().id(), alarm.id().bytes())) {
+                    alarm("cycle " + alarm.cycle() + " trashed " + alarm.id() + " on node "
+                            + seen.port().id() + ", and the catalogue knows it; it was read, and is back");
                 }
-                config.orders().endAlarm(seen.port(), owner(), alarm);
+                Heard<Boolean> ended = Heard.of(() -> {
+                    config.orders().endAlarm(seen.port(), owner(), alarm);
+                    return true;
+                });
+                if (ended instanceof Heard.Failed<Boolean> failed) {
+                    config.note("the alarms of node " + seen.port().id() + " stand on: " + failed.why());
+                    break;
+                }
+            }
+        }
+    }
+
+    /** The nodes have examined their trash with the new filter. Asks the snapshot about what it answers to. */
+    private void judgeTrash(TrashJudge judge) throws Exception {
+        for (NodeRun node : nodes.values()) {
+            NodeProgress told = node.progress;
+            if (told != null
+                    && node.is(NodeRun.State.EXAMINED)
+                    && !told.suspects().isEmpty()) {
+                requireHeld();
+                String finding = judge.judge(
+                        node.id(), told.suspects(), suspect -> config.orders().rescue(node.port, owner(), suspect) > 0);
+                if (!finding.isEmpty()) {
+                    alarm("cycle " + ticket.cycle() + ": " + finding);
+                }
             }
         }
     }
@@ -152,26 +184,27 @@ final class FleetCycle {
                 return;
             }
             List<WorkerPort> workers = healthy(callers);
+            dismissTheOddOne(workers);
             if (workers.size() < builders()) {
                 String why = workers.size() + " workers answer and " + builders() + " are needed";
                 pending.values().forEach(node -> node.fail(node.detail.isEmpty() ? why : node.detail + "; " + why));
                 return;
             }
             phase = number == 1 ? "scan" : "scan, attempt " + number;
-            Attempt attempt = new Attempt(this, new SessionKey(ticket.cycle(), ticket.token(), number));
+            Attempt attempt = new Attempt(this, new SessionKey(owner(), ticket.cycle(), ticket.token(), number));
             attempts.add(attempt);
             current = attempt;
-            long began = time().nanoTime();
-            attempt.start(workers, pending, callers);
+            long began = nanos();
+            attempt.start(drawn(workers, pending), pending, callers);
             scan(snapshot, threads, attempt, number == 1 ? null : new TreeSet<>(pending.keySet()));
             lap("scan", began);
             phase = "compare";
-            long scanned = time().nanoTime();
+            long scanned = nanos();
             attempt.end(callers);
             lap("compare", scanned);
             snapshot.check();
             phase = "deliver";
-            long compared = time().nanoTime();
+            long compared = nanos();
             rounds.deliver();
             lap("deliver", compared);
         }
@@ -180,33 +213,127 @@ final class FleetCycle {
 
     private SortedMap<NodeId, NodeRun> pending() {
         TreeMap<NodeId, NodeRun> pending = new TreeMap<>(nodes);
-        pending.values().removeIf(node -> node.state != NodeRun.State.PENDING);
+        pending.values().removeIf(node -> !node.is(NodeRun.State.PENDING));
         return pending;
     }
 
+    /** Those that answer, one of each identity, without those that failed in this cycle. */
     private List<WorkerPort> healthy(ScanThreads callers) throws Exception {
-        renewIfDue();
+        requireHeld();
         List<WorkerPort> all = config.workers().get();
-        List<Boolean> answers = callers.all(all.stream()
-                .map(worker -> (Callable<Boolean>) () -> answers(worker))
+        List<Heard<WorkerPort.Pong>> answers = callers.all(all.stream()
+                .map(worker -> (Callable<Heard<WorkerPort.Pong>>) () -> Heard.of(worker::ping))
                 .toList());
-        List<WorkerPort> healthy = new ArrayList<>();
+        Map<String, WorkerPort> healthy = new TreeMap<>();
         for (int i = 0; i < all.size(); i++) {
-            if (answers.get(i)) {
-                healthy.add(all.get(i));
+            WorkerPort worker = all.get(i);
+            switch (answers.get(i)) {
+                case Heard.Failed<WorkerPort.Pong> failed ->
+                    config.note("worker " + worker.address() + " takes no part: " + failed.why());
+                case Heard.Said<WorkerPort.Pong> said -> {
+                    String identity = seat(worker, said.value());
+                    seats.put(worker.address(), identity);
+                    if (identity.isEmpty()) {
+                        config.note("worker " + worker.address() + " takes no part: with " + builders()
+                                + " builders a worker must prove who it is, by TLS or by a key of its own (--key)");
+                    } else if (!dismissed.containsKey(identity)) {
+                        healthy.putIfAbsent(identity, worker);
+                    }
+                }
             }
         }
-        return healthy;
+        return new ArrayList<>(healthy.values());
     }
 
-    private boolean answers(WorkerPort worker) {
-        try {
-            worker.ping();
-            return true;
-        } catch (HoldfastException e) {
-            config.note("worker " + worker.address() + " takes no part: " + e.getMessage());
-            return false;
+    private final Map<String, String> seats = new ConcurrentHashMap<>();
+
+    /** Who sits behind an address: what it proved, or with one builder the address itself. */
+    private String seat(WorkerPort worker, WorkerPort.Pong pong) {
+        return pong.identity().isEmpty() && builders() == 1 ? "address " + worker.address() : pong.identity();
+    }
+
+    /** Who built alone; empty if two did, or if the fleet has one worker only, so that there is no other to confirm. */
+    String soleBuilder(List<WorkerPort> builders) {
+        if (builders.size() != 1 || config.workers().get().size() == 1) {
+            return "";
         }
+        String identity = seats.getOrDefault(builders.getFirst().address(), "");
+        return identity.substring(0, Math.min(identity.length(), BUILDER_MAX));
+    }
+
+    /** A worker that failed gets nothing more in this cycle: it may have failed on purpose, to learn something. */
+    void dismiss(WorkerPort worker, String why) {
+        String identity = seats.getOrDefault(worker.address(), worker.address());
+        if (dismissed.putIfAbsent(identity, why) == null) {
+            config.note("worker " + worker.address() + " gets nothing more in cycle " + ticket.cycle() + ": " + why);
+        }
+    }
+
+    /** Two workers have different filters of a node. One that differs from more others than anybody else is the odd one. */
+    void differ(List<WorkerPort> workers) {
+        List<String> identities = workers.stream()
+                .map(worker -> seats.getOrDefault(worker.address(), worker.address()))
+                .toList();
+        for (String identity : identities) {
+            Set<String> others = differing.computeIfAbsent(identity, one -> new TreeSet<>());
+            others.addAll(identities);
+            others.remove(identity);
+        }
+    }
+
+    private final Map<String, Set<String>> differing = new TreeMap<>();
+
+    private void dismissTheOddOne(List<WorkerPort> healthy) {
+        int most = differing.values().stream().mapToInt(Set::size).max().orElse(0);
+        List<String> odd = differing.entrySet().stream()
+                .filter(one -> one.getValue().size() == most)
+                .map(Map.Entry::getKey)
+                .toList();
+        if (odd.size() == 1) {
+            String identity = odd.getFirst();
+            healthy.stream()
+                    .filter(worker -> identity.equals(seats.get(worker.address())))
+                    .forEach(worker -> dismiss(worker, "its filters differ from those of " + most + " others"));
+            healthy.removeIf(worker -> identity.equals(seats.get(worker.address())));
+        }
+    }
+
+    /**
+     * Which worker builds for which nodes is drawn anew for each attempt, so that no worker can count on a node. Of several
+     * draws that one is taken in which the fewest nodes get the worker whose filter their trash is to be confirmed against.
+     */
+    private List<WorkerPort> drawn(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> pending) {
+        List<WorkerPort> best = workers;
+        long fewest = Long.MAX_VALUE;
+        for (int draw = 0; draw < DRAWS && fewest > 0; draw++) {
+            List<WorkerPort> order = new ArrayList<>(workers);
+            for (int i = order.size() - 1; i > 0; i--) {
+                Collections.swap(order, i, (int) Long.remainderUnsigned(random(), i + 1L));
+            }
+            long again = again(order, pending);
+            if (again < fewest) {
+                fewest = again;
+                best = order;
+            }
+        }
+        return best;
+    }
+
+    private long again(List<WorkerPort> order, SortedMap<NodeId, NodeRun> pending) {
+        if (builders() > 1) {
+            return 0;
+        }
+        long again = 0;
+        TreeMap<NodeId, Long> counts = new TreeMap<>();
+        pending.forEach((id, node) -> counts.put(id, node.pieces));
+        for (Assignment.Share share : Assignment.of(counts, order.size(), 1)) {
+            String builder = soleBuilder(List.of(order.get(share.worker())));
+            for (NodeId id : share.nodes()) {
+                NodeRun node = pending.get(id);
+                again += node != null && !builder.isEmpty() && node.trashBuilder.equals(builder) ? 1 : 0;
+            }
+        }
+        return again;
     }
 
     private void scan(Catalogue.Snapshot snapshot, ScanThreads threads, Attempt attempt, @Nullable Set<NodeId> only)
@@ -222,65 +349,44 @@ final class FleetCycle {
                         List.of(),
                         done -> {
                             rows = done;
-                            renewIfDue();
+                            requireHeld();
                         })
                 .run(only);
         seen.compare(counted, only);
         if (only == null) {
-            Instant newest =
-                    seen.newestMillis() == Long.MIN_VALUE ? Instant.EPOCH : Instant.ofEpochMilli(seen.newestMillis());
-            cutoff = newest.isBefore(snapshot.takenAt()) ? newest : snapshot.takenAt();
+            cutoff = Cutoff.of(snapshot.takenAt(), seen.newestMillis());
+            if (seen.rowsAfterSnapshot() > 0) {
+                config.note(seen.rowsAfterSnapshot() + " rows of the catalogue are dated after its snapshot");
+            }
         }
     }
 
-    /** Repeats a call that may be repeated, until the worker has been silent for too long. */
-    <T> T persist(Outbox outbox, Callable<T> call) throws InterruptedException {
-        long began = time().nanoTime();
+    /** Repeats a call that may be repeated, for as long as a worker may be silent. */
+    <T> Heard<T> persist(WorkerPort worker, Callable<T> call) throws InterruptedException {
+        long began = nanos();
         while (true) {
-            try {
-                return call.call();
-            } catch (HoldfastException e) {
-                if (e.category() != Category.RETRY
-                        || time().nanoTime() - began > workerPatience().toNanos()) {
-                    throw e;
-                }
-            } catch (InterruptedException e) {
-                throw e;
-            } catch (Exception e) {
-                throw new HoldfastException(Category.RETRY, "a call to a worker failed: " + e, e);
+            requireHeld();
+            Heard<T> answer = Heard.of(call);
+            boolean again = answer instanceof Heard.Failed<T> failed
+                    && failed.mayPass()
+                    && nanos() - began <= workerPatience().toNanos();
+            if (!again) {
+                return answer;
             }
-            synchronized (outbox) {
-                pause().await(outbox, Duration.ofMillis(200));
+            Object monitor = new Object();
+            synchronized (monitor) {
+                pause().await(monitor, Duration.ofMillis(200));
             }
         }
     }
 
-    /** Keeps the right to this cycle. Throws LAPSED if it is lost, which ends the cycle wherever it is. */
-    void renewIfDue() {
-        if (isRenewalDue()) {
-            synchronized (this) {
-                if (isRenewalDue()) {
-                    renew();
-                }
-            }
-        }
-    }
-
-    private boolean isRenewalDue() {
-        return time().nanoTime() - renewedNanos > config.lease().toNanos() / 3;
-    }
-
-    synchronized void renew() {
-        try {
-            config.log().renew(ticket, config.lease());
-            renewedNanos = time().nanoTime();
-        } catch (IOException e) {
-            throw new HoldfastException(Category.RETRY, "the log of cycles cannot be written: " + e, e);
-        }
+    /** Throws LAPSED if the right to this cycle is lost, which ends the cycle wherever it is. */
+    void requireHeld() {
+        lease.requireHeld();
     }
 
     void alarm(String text) throws IOException {
-        config.note("alarm: " + text);
+        config.note("alarm: " + Heard.text(text));
         config.log().raise(owner(), false, text);
     }
 
@@ -301,7 +407,7 @@ final class FleetCycle {
     }
 
     private static String word(NodeRun node) {
-        return node.state.name().toLowerCase(java.util.Locale.ROOT);
+        return node.state().name().toLowerCase(java.util.Locale.ROOT);
     }
 
     FleetStatus status(List<String> alarms) {
@@ -389,9 +495,14 @@ final class FleetCycle {
     }
 
     Pause pause() {
-        return (monitor, atMost) -> {
-            config.pause().await(monitor, atMost);
-            renewIfDue();
-        };
+        return config.pause();
+    }
+
+    long nanos() {
+        return config.time().nanoTime();
+    }
+
+    long random() {
+        return config.random().getAsLong();
     }
 }

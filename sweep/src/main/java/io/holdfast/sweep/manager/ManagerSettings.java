@@ -33,8 +33,12 @@ public final class ManagerSettings {
     public static final Setting<Duration> NODE_PATIENCE = Setting.duration(
             "sweep.manager.node-patience", Duration.ofMinutes(10), Duration.ofSeconds(1), Duration.ofDays(7));
 
-    public static final List<Setting<?>> ALL =
-            List.of(INTERVAL, BUILDERS, NODES_PER_CYCLE, ATTEMPTS, LEASE, WORKER_PATIENCE, NODE_PATIENCE);
+    /** How long a node may take in all to examine its pieces, and again to trash them. */
+    public static final Setting<Duration> NODE_DEADLINE = Setting.duration(
+            "sweep.manager.node-deadline", Duration.ofHours(2), Duration.ofSeconds(1), Duration.ofDays(7));
+
+    public static final List<Setting<?>> ALL = List.of(
+            INTERVAL, BUILDERS, NODES_PER_CYCLE, ATTEMPTS, LEASE, WORKER_PATIENCE, NODE_PATIENCE, NODE_DEADLINE);
 
     private ManagerSettings() {}
 }

@@ -4,6 +4,8 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.FleetLimit;
+import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.node.NodeProgress;
@@ -24,7 +26,8 @@ import java.util.stream.Collectors;
 
 /**
  * The manager's rounds from node to node: deliver the filters, see what each would trash, release the whole or nothing,
- * see it done. A node that cannot be reached, refuses, or does not get on is reported and left; the others go on.
+ * see it done. A node that cannot be reached, refuses, lies, or does not get on is reported and left; the others go on. The
+ * states and their deadlines are in {@link NodeRun}.
  */
 final class NodeRounds {
 
@@ -53,7 +56,7 @@ final class NodeRounds {
             if (left.isEmpty()) {
                 return;
             }
-            cycle.renewIfDue();
+            cycle.requireHeld();
             List<Callable<Boolean>> tasks = new ArrayList<>();
             for (NodeRun node : left) {
                 tasks.add(() -> {
@@ -72,75 +75,88 @@ final class NodeRounds {
     }
 
     private void visit(NodeRun node, Visit visit) throws Exception {
-        try {
-            visit.to(node);
-        } catch (HoldfastException e) {
-            if (e.category() == Category.LAPSED) {
-                throw e;
-            }
-            if (e.category() != Category.RETRY) {
-                node.fail("" + e.getMessage());
-                return;
-            }
-            node.detail = "" + e.getMessage();
-            Duration patience = cycle.config().nodePatience();
-            if (cycle.time().nanoTime() - node.lastHeardNanos > patience.toNanos()) {
-                node.fail("nothing was heard of it for " + Setting.text(patience) + ": " + e.getMessage());
-            }
+        visit.to(node);
+        Duration most = cycle.config().nodeDeadline();
+        if (!node.state().isOver() && cycle.nanos() - node.boundSinceNanos() > most.toNanos()) {
+            node.fail("it did not finish within " + Setting.text(most) + " (sweep.manager.node-deadline)");
+        }
+    }
+
+    /** A call to the node's peer failed: for good, or until its patience is over. */
+    private void failed(NodeRun node, Heard.Failed<?> failed) {
+        if (!failed.mayPass()) {
+            node.fail(failed.why());
+            return;
+        }
+        node.detail = failed.why();
+        Duration patience = cycle.config().nodePatience();
+        if (cycle.nanos() - node.lastHeardNanos > patience.toNanos()) {
+            node.fail("nothing was heard of it for " + Setting.text(patience) + ": " + failed.why());
         }
     }
 
     private void heard(NodeRun node) {
-        node.lastHeardNanos = cycle.time().nanoTime();
+        node.lastHeardNanos = cycle.nanos();
     }
 
     /** Signs and delivers what manager and workers agree on. Nodes whose workers are gone are pending again. */
     void deliver() throws Exception {
-        long began = cycle.time().nanoTime();
+        long began = cycle.nanos();
         cycle.nodes().values().forEach(node -> node.lastHeardNanos = began);
-        rounds(node -> node.state == NodeRun.State.AGREED, this::deliver);
+        rounds(node -> node.is(NodeRun.State.AGREED), this::deliver);
     }
 
     private void deliver(NodeRun node) throws Exception {
         SessionKey session = node.session;
         NodeBuilt built = node.built;
-        if (session == null || built == null) {
+        WitnessSample sample = node.sample;
+        if (session == null || built == null || sample == null) {
             throw new IllegalStateException("node " + node.id() + " has agreed with nobody");
         }
-        cycle.renewIfDue();
-        Signed signed = cycle.config().orders().sign(manifest(node, built, session));
+        cycle.requireHeld();
+        Signed signed = cycle.config().orders().sign(manifest(node, built, session, sample));
         for (WorkerPort worker : node.builders) {
-            Optional<HoldfastException> refused;
-            try {
-                refused = worker.deliver(session, node.id(), node.port.address(), signed);
-            } catch (HoldfastException e) {
-                node.detail = "worker " + worker.address() + ": " + e.getMessage();
-                continue;
+            Heard<Optional<HoldfastException>> answer =
+                    cycle.persist(worker, () -> worker.deliver(session, node.id(), node.port.address(), signed));
+            switch (answer) {
+                case Heard.Failed<Optional<HoldfastException>> lost -> {
+                    node.detail = "worker " + worker.address() + ": " + lost.why();
+                    cycle.dismiss(worker, lost.why());
+                }
+                case Heard.Said<Optional<HoldfastException>> said -> {
+                    if (said.value().isPresent()) {
+                        refused(node, worker, said.value().get());
+                    } else {
+                        heard(node);
+                        node.delivered();
+                        node.detail = "";
+                        node.to(NodeRun.State.EXAMINING, cycle.nanos());
+                    }
+                    return;
+                }
             }
-            if (refused.isPresent()) {
-                refused(node, worker, refused.get());
-                return;
-            }
-            heard(node);
-            node.delivered();
-            node.detail = "";
-            node.state = NodeRun.State.EXAMINING;
-            return;
         }
-        node.state = NodeRun.State.PENDING;
+        node.to(NodeRun.State.PENDING, cycle.nanos());
     }
 
-    private void refused(NodeRun node, WorkerPort worker, HoldfastException why) throws IOException {
-        if (why.category() == Category.CORRUPT) {
-            cycle.alarm("node " + node.id() + " refuses the filter of worker " + worker.address() + ": "
-                    + why.getMessage());
+    /** The node did not take the filter. What it says of the builder is told to a person, and no more: it may be lying. */
+    private void refused(NodeRun node, WorkerPort worker, HoldfastException why) throws Exception {
+        Heard<Boolean> refusal = Heard.of(() -> {
+            throw why;
+        });
+        if (refusal instanceof Heard.Failed<Boolean> failed) {
+            if (why.category() == Category.CORRUPT) {
+                cycle.alarm("node " + node.id() + " refuses the filter of worker " + worker.address() + ": "
+                        + failed.why());
+            }
+            failed(node, failed);
         }
-        throw why;
     }
 
-    private Manifest manifest(NodeRun node, NodeBuilt built, SessionKey session) {
+    private Manifest manifest(NodeRun node, NodeBuilt built, SessionKey session, WitnessSample sample) {
         Instant now = cycle.time().instant();
-        List<Fingerprint> witnesses = node.sample.witnesses();
+        List<Fingerprint> witnesses = sample.witnesses();
+        long distinct = Math.max(built.distinctLeast(), Comparison.distinctCertain(sample.distinctAbout()));
         return new Manifest(
                 cycle.owner(),
                 node.id(),
@@ -151,47 +167,62 @@ final class NodeRounds {
                 cycle.cutoff(),
                 cycle.incarnation(),
                 node.pieces,
-                built.distinctLeast(),
+                Math.min(node.pieces, distinct),
                 Fingerprint.VERSION,
                 LiveFilter.VERSION,
                 cycle.seed(),
                 built.digest(),
                 witnesses,
+                cycle.soleBuilder(node.builders),
                 cycle.config().orders().keyId());
     }
 
     /** Waits until each node has said what it would trash. One that forgot its filter in a restart gets it again. */
     void awaitExamined() throws Exception {
-        rounds(node -> node.state == NodeRun.State.EXAMINING || node.state == NodeRun.State.AGREED, node -> {
-            if (node.state == NodeRun.State.AGREED) {
+        rounds(node -> node.is(NodeRun.State.EXAMINING) || node.is(NodeRun.State.AGREED), node -> {
+            if (node.is(NodeRun.State.AGREED)) {
                 deliver(node);
-                if (node.state == NodeRun.State.PENDING) {
+                if (node.is(NodeRun.State.PENDING)) {
                     node.fail("it forgot its filter, and its workers are gone: " + node.detail);
                 }
                 return;
             }
-            NodeProgress progress = look(node);
-            switch (progress.state()) {
-                case EXAMINED -> examined(node, progress);
-                case UNKNOWN -> forgotten(node);
-                case FAILED -> node.fail(progress.detail());
-                case TRASHING, DONE -> node.state = NodeRun.State.RELEASED;
-                case EXAMINING -> {}
+            Optional<NodeProgress> told = look(node);
+            if (told.isPresent()) {
+                switch (told.get().state()) {
+                    case EXAMINED -> examined(node, told.get());
+                    case UNKNOWN -> forgotten(node);
+                    case FAILED -> node.fail(told.get().detail());
+                    case TRASHING, DONE -> node.to(NodeRun.State.RELEASED, cycle.nanos());
+                    case EXAMINING -> {}
+                }
             }
         });
     }
 
-    private NodeProgress look(NodeRun node) {
-        NodeProgress progress = node.port.progress(cycle.owner(), cycle.ticket().cycle());
-        node.progress = progress;
-        if (progress.examined() != node.lastExamined || progress.state() != NodeProgress.State.EXAMINING) {
-            node.lastExamined = progress.examined();
-            heard(node);
-        } else if (cycle.time().nanoTime() - node.lastHeardNanos
-                > cycle.config().nodePatience().toNanos()) {
-            node.fail("its walk does not get on");
+    /** Empty if there is no reply to use, or the node was given up for it. */
+    private Optional<NodeProgress> look(NodeRun node) throws InterruptedException {
+        Heard<NodeProgress> reply = Heard.of(() ->
+                Heard.possible(node.port.progress(cycle.owner(), cycle.ticket().cycle())));
+        switch (reply) {
+            case Heard.Failed<NodeProgress> failed -> {
+                failed(node, failed);
+                return Optional.empty();
+            }
+            case Heard.Said<NodeProgress> said -> {
+                NodeProgress progress = said.value();
+                node.progress = progress;
+                if (progress.examined() != node.lastExamined || progress.state() != NodeProgress.State.EXAMINING) {
+                    node.lastExamined = progress.examined();
+                    heard(node);
+                } else if (cycle.nanos() - node.lastHeardNanos
+                        > cycle.config().nodePatience().toNanos()) {
+                    node.fail("its walk does not get on");
+                    return Optional.empty();
+                }
+                return Optional.of(progress);
+            }
         }
-        return progress;
     }
 
     private void examined(NodeRun node, NodeProgress progress) throws IOException {
@@ -200,8 +231,8 @@ final class NodeRounds {
             node.fail("it examined with another filter: " + progress.digest());
             return;
         }
-        node.detail = progress.detail();
-        node.state = NodeRun.State.EXAMINED;
+        node.detail = Heard.text(progress.detail());
+        node.to(NodeRun.State.EXAMINED, cycle.nanos());
         if (progress.verdict().equals("TOO_FEW_HITS")) {
             cycle.alarm("node " + node.id() + ", cycle " + cycle.ticket().cycle() + ": " + progress.detail());
         }
@@ -211,47 +242,54 @@ final class NodeRounds {
         if (node.deliveries >= DELIVERIES_MAX) {
             node.fail("it forgot its filter " + node.deliveries + " times");
         } else {
-            node.state = NodeRun.State.AGREED;
+            node.to(NodeRun.State.AGREED, cycle.nanos());
         }
     }
 
-    /** Lets all ready nodes trash what they found, if together it is within the fleet's limit; else none. */
+    /** Lets the ready nodes trash what they found, as far as {@link FleetLimit} lets them. */
     String release() throws Exception {
-        List<NodeRun> examined = cycle.nodes().values().stream()
-                .filter(node -> node.state == NodeRun.State.EXAMINED)
-                .toList();
-        long all = 0;
-        long garbage = 0;
-        for (NodeRun node : examined) {
-            NodeProgress progress = node.progress;
-            if (progress != null) {
-                all += progress.examined();
-                garbage += progress.isReady() ? progress.wouldTrash() : 0;
-            }
-            if (progress == null || !progress.isReady()) {
-                node.state = NodeRun.State.WAITING;
+        List<NodeRun> ready = new ArrayList<>();
+        List<FleetLimit.Share> shares = new ArrayList<>();
+        for (NodeRun node : cycle.nodes().values()) {
+            if (node.is(NodeRun.State.EXAMINED)) {
+                NodeProgress progress = node.progress;
+                WitnessSample sample = node.sample;
+                boolean isReady = progress != null && progress.isReady();
+                long live = sample == null ? 0 : sample.distinctAbout();
+                shares.add(
+                        new FleetLimit.Share(node.id(), live, isReady && progress != null ? progress.wouldTrash() : 0));
+                if (isReady) {
+                    ready.add(node);
+                } else {
+                    node.to(NodeRun.State.WAITING, cycle.nanos());
+                }
             }
         }
-        if (garbage * 100 > all * cycle.config().fleetLimitPercent()) {
-            examined.forEach(node -> node.state = NodeRun.State.WAITING);
-            return "nothing was trashed: " + garbage + " of " + all + " pieces is more than the fleet's limit of "
-                    + cycle.config().fleetLimitPercent() + " %";
+        FleetLimit.Ruling ruling = FleetLimit.leavingOut(shares, cycle.config().fleetLimitPercent());
+        for (NodeRun node : ready) {
+            if (ruling.held().contains(node.id())) {
+                node.detail = ruling.note();
+                node.to(NodeRun.State.WAITING, cycle.nanos());
+            }
         }
-        cycle.renew();
-        rounds(node -> node.state == NodeRun.State.EXAMINED, this::release);
+        cycle.requireHeld();
+        rounds(node -> node.is(NodeRun.State.EXAMINED), this::release);
+        if (!ruling.note().isEmpty()) {
+            return ruling.note();
+        }
         String waiting = cycle.nodes().values().stream()
-                .filter(node -> node.state == NodeRun.State.WAITING)
+                .filter(node -> node.is(NodeRun.State.WAITING))
                 .map(node -> node.id().name())
                 .collect(Collectors.joining(", "));
         return waiting.isEmpty() ? "" : "waiting for an operator: " + waiting;
     }
 
-    private void release(NodeRun node) {
+    private void release(NodeRun node) throws InterruptedException {
         NodeProgress progress = node.progress;
         if (progress == null) {
             throw new IllegalStateException("node " + node.id() + " was not examined");
         }
-        node.port.carry(cycle.config()
+        Heard<?> reply = Heard.of(() -> node.port.carry(cycle.config()
                 .orders()
                 .order(
                         Order.Kind.RELEASE,
@@ -260,25 +298,32 @@ final class NodeRounds {
                         cycle.ticket().cycle(),
                         progress.digest(),
                         progress.wouldTrash(),
-                        "manager"));
-        heard(node);
-        node.state = NodeRun.State.RELEASED;
+                        "manager")));
+        if (reply instanceof Heard.Failed<?> failed) {
+            failed(node, failed);
+        } else {
+            heard(node);
+            node.to(NodeRun.State.RELEASED, cycle.nanos());
+        }
     }
 
     void awaitDone() throws Exception {
-        rounds(node -> node.state == NodeRun.State.RELEASED, node -> {
-            NodeProgress progress = look(node);
-            switch (progress.state()) {
-                case DONE -> {
-                    node.detail = progress.detail();
-                    node.state = NodeRun.State.DONE;
-                }
-                case EXAMINED -> node.state = NodeRun.State.EXAMINED;
-                case FAILED, UNKNOWN -> node.fail(progress.detail());
-                case EXAMINING, TRASHING -> {}
-            }
-            if (node.state == NodeRun.State.EXAMINED) {
+        rounds(node -> node.is(NodeRun.State.RELEASED) || node.is(NodeRun.State.EXAMINED), node -> {
+            if (node.is(NodeRun.State.EXAMINED)) {
                 release(node);
+                return;
+            }
+            Optional<NodeProgress> told = look(node);
+            if (told.isPresent()) {
+                switch (told.get().state()) {
+                    case DONE -> {
+                        node.detail = Heard.text(told.get().detail());
+                        node.to(NodeRun.State.DONE, cycle.nanos());
+                    }
+                    case EXAMINED -> node.to(NodeRun.State.EXAMINED, cycle.nanos());
+                    case FAILED, UNKNOWN -> node.fail(told.get().detail());
+                    case EXAMINING, TRASHING -> {}
+                }
             }
         });
     }

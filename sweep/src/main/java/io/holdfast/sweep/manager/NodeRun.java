@@ -1,71 +1,143 @@
 package io.holdfast.sweep.manager;
 
+import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.transfer.NodeBuilt;
 import io.holdfast.sweep.transfer.SessionKey;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One node on its way through a cycle. Changed by one thread at a time; those that watch read what they see. */
+/**
+ * One node on its way through a cycle: a state machine, which one thread at a time moves on.
+ *
+ * <pre>
+ *   from       to          when                                                          must happen within
+ *   PENDING    AGREED      manager and builders agree on its pieces                      sweep.manager.attempts
+ *   AGREED     EXAMINING   a builder has delivered its filter                            node-deadline, counted from the
+ *   AGREED     PENDING     its builders are lost: the next attempt builds it again         first AGREED of the attempt
+ *   EXAMINING  AGREED      it forgot its filter in a restart, at most 5 times            the same
+ *   EXAMINING  EXAMINED    it says what it would trash                                   the same
+ *   EXAMINING  RELEASED    an operator approved it meanwhile                             the same
+ *   EXAMINED   WAITING     its verdict or the fleet's limit needs an operator            the same
+ *   EXAMINED   RELEASED    it was told to trash                                          node-deadline, counted anew
+ *   RELEASED   EXAMINED    it never got the order, which is sent again                   the same
+ *   RELEASED   DONE        it has trashed                                                the same
+ *   any        FAILED      a call failed for good, or with RETRY for node-patience, or a deadline has passed
+ * </pre>
+ *
+ * WAITING, DONE and FAILED are ends.
+ */
 final class NodeRun {
+
+    /** What bounds the stay in a state, in order; a deadline goes on through states that share it. */
+    enum Bound {
+        ATTEMPTS,
+        EXAMINE,
+        TRASH,
+        NONE
+    }
 
     /** Where the node is. */
     enum State {
         /** Its filter is to be built. */
-        PENDING,
+        PENDING(Bound.ATTEMPTS),
         /** Manager and worker agree on its pieces. */
-        AGREED,
+        AGREED(Bound.EXAMINE),
         /** It has its filter and examines its pieces. */
-        EXAMINING,
-        EXAMINED,
+        EXAMINING(Bound.EXAMINE),
+        EXAMINED(Bound.EXAMINE),
         /** It trashes what it found. */
-        RELEASED,
-        DONE,
+        RELEASED(Bound.TRASH),
+        DONE(Bound.NONE),
         /** It waits for an operator. */
-        WAITING,
+        WAITING(Bound.NONE),
         /** Nothing more happens to it in this cycle. */
-        FAILED
+        FAILED(Bound.NONE);
+
+        private final Bound bound;
+
+        State(Bound bound) {
+            this.bound = bound;
+        }
+
+        private Set<State> next() {
+            return switch (this) {
+                case PENDING -> Set.of(AGREED);
+                case AGREED -> Set.of(EXAMINING, PENDING);
+                case EXAMINING -> Set.of(AGREED, EXAMINED, RELEASED);
+                case EXAMINED -> Set.of(WAITING, RELEASED);
+                case RELEASED -> Set.of(EXAMINED, DONE);
+                case DONE, WAITING, FAILED -> Set.of();
+            };
+        }
+
+        boolean isOver() {
+            return bound == Bound.NONE;
+        }
     }
 
     final NodePort port;
     final int idBytes;
-    final long lastCycle;
     final long pieces;
     final FilterGeometry geometry;
-    final WitnessSample sample;
+    /** Who should not build alone for it again: its trash waits for another one's filter. */
+    final String trashBuilder;
 
-    volatile State state = State.PENDING;
+    private volatile State state = State.PENDING;
+    /** The furthest bound so far: an order that has to be sent again does not begin it anew. */
+    private Bound bound = Bound.ATTEMPTS;
+
+    private volatile long boundSinceNanos;
     volatile int attempt;
     volatile String detail = "";
     volatile @Nullable NodeProgress progress;
     volatile @Nullable NodeBuilt built;
     volatile @Nullable SessionKey session;
+    volatile @Nullable WitnessSample sample;
     volatile List<WorkerPort> builders = List.of();
     volatile long lastHeardNanos;
     volatile long lastExamined = -1;
     volatile int deliveries;
 
-    NodeRun(
-            NodePort port,
-            int idBytes,
-            long lastCycle,
-            long pieces,
-            FilterGeometry geometry,
-            WitnessSample sample,
-            long nowNanos) {
+    NodeRun(NodePort port, int idBytes, long pieces, FilterGeometry geometry, String trashBuilder, long nowNanos) {
         this.port = port;
+        this.trashBuilder = trashBuilder;
         this.idBytes = idBytes;
-        this.lastCycle = lastCycle;
         this.pieces = pieces;
         this.geometry = geometry;
-        this.sample = sample;
         this.lastHeardNanos = nowNanos;
+        this.boundSinceNanos = nowNanos;
     }
 
     NodeId id() {
         return port.id();
+    }
+
+    State state() {
+        return state;
+    }
+
+    boolean is(State one) {
+        return state == one;
+    }
+
+    void to(State next, long nowNanos) {
+        State from = state;
+        if (!from.next().contains(next)) {
+            throw new IllegalStateException("node " + id() + " from " + from + " to " + next);
+        }
+        if (next == State.PENDING || next.bound.compareTo(bound) > 0) {
+            bound = next.bound;
+            boundSinceNanos = nowNanos;
+        }
+        state = next;
+    }
+
+    long boundSinceNanos() {
+        return boundSinceNanos;
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // one thread at a time works on a node
@@ -73,13 +145,11 @@ final class NodeRun {
         deliveries++;
     }
 
+    /** What a failure says may be a peer's words. */
     void fail(String why) {
-        detail = why;
-        state = State.FAILED;
-    }
-
-    /** The node will not be part of this cycle any more, or is as far as it gets. */
-    boolean isOver() {
-        return state == State.FAILED || state == State.DONE || state == State.WAITING;
+        if (!state.isOver()) {
+            detail = Heard.text(why);
+            state = State.FAILED;
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.holdfast.sweep.manager;
 
 import io.holdfast.Time;
 import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.retain.Manifest;
@@ -38,6 +39,19 @@ public final class Orders {
         Instant now = time.instant();
         return key.sign(new Order(kind, owner, node, cycle, digest, count, now, now.plus(VALID_FOR), detail, key.id())
                 .encode());
+    }
+
+    /** Lets a node bring back a piece from its trash; returns how many it brought. */
+    long rescue(NodePort node, OwnerId owner, Suspect suspect) {
+        return node.carry(order(
+                        Order.Kind.RESCUE,
+                        owner,
+                        node.id(),
+                        suspect.cycle(),
+                        "",
+                        0,
+                        suspect.id().toString()))
+                .count();
     }
 
     void endAlarm(NodePort node, OwnerId owner, NodeStatus.Alarm alarm) {

@@ -2,6 +2,7 @@ package io.holdfast.sweep.manager;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.Setting;
 import io.holdfast.Time;
 import io.holdfast.sweep.transfer.Frame;
 import io.holdfast.sweep.transfer.FrameReply;
@@ -16,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The way to one worker within one session: gathers batches into frames, waits while the window is full, opens the
- * stream again when it breaks, and gives the worker up when it has been silent for too long. A worker that was given up
- * stays so for the session; its nodes are built again elsewhere.
+ * stream again when it breaks, and gives the worker up when a frame was not acknowledged in time, however much else it
+ * says. A worker that was given up stays so for the session; its nodes are built again elsewhere.
  */
 final class Outbox {
 
@@ -36,7 +37,6 @@ final class Outbox {
     private WorkerPort.@Nullable Link link;
     private int generation;
     private boolean broken;
-    private long heardNanos;
     private long triedNanos;
     private volatile String givenUp = "";
 
@@ -55,7 +55,6 @@ final class Outbox {
         this.patience = patience;
         this.pause = pause;
         this.time = time;
-        this.heardNanos = time.nanoTime();
     }
 
     WorkerPort worker() {
@@ -107,9 +106,8 @@ final class Outbox {
         if (from != generation || !givenUp.isEmpty()) {
             return;
         }
-        heardNanos = time.nanoTime();
         try {
-            window.reply(reply, heardNanos).forEach(this::put);
+            window.reply(reply, time.nanoTime()).forEach(this::put);
         } catch (HoldfastException e) {
             giveUp("" + e.getMessage());
         }
@@ -193,8 +191,8 @@ final class Outbox {
     private void look() throws InterruptedException {
         pause.await(this, LOOK_EVERY);
         long now = time.nanoTime();
-        if (now - heardNanos > patience.toNanos()) {
-            giveUp("it was silent for " + io.holdfast.Setting.text(patience));
+        if (window.oldestAge(now).compareTo(patience) > 0) {
+            giveUp("it did not acknowledge a frame for " + Setting.text(patience));
         } else if (broken) {
             if (now - triedNanos >= LOOK_EVERY.toNanos()) {
                 connect();

@@ -1,5 +1,6 @@
 package io.holdfast.sweep.manager;
 
+import io.holdfast.DutyRunner;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Setting;
@@ -8,6 +9,10 @@ import io.holdfast.Time;
 import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.Heard;
+import io.holdfast.sweep.cycle.LeaseDuty;
+import io.holdfast.sweep.cycle.Numbering;
+import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
@@ -29,6 +34,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,7 +99,8 @@ public final class SweepManager {
             int attempts,
             Duration lease,
             Duration workerPatience,
-            Duration nodePatience) {
+            Duration nodePatience,
+            Duration nodeDeadline) {
 
         void note(String line) {
             LOG.log(Level.WARNING, line);
@@ -110,6 +117,7 @@ public final class SweepManager {
     private Parts parts = new Parts();
     private LongSupplier random = RANDOM::nextLong;
     private @Nullable Supplier<ScanThreads> threads;
+    private Supplier<DutyRunner> duties = () -> DutyRunner.start(1);
     private final SigningKey key;
     private final CycleStore store;
     private volatile @Nullable FleetCycle running;
@@ -161,8 +169,9 @@ public final class SweepManager {
     }
 
     /** For tests that step: how to wait, no threads, and where random numbers come from. */
-    SweepManager stepped(Pause waiting, LongSupplier numbers, Parts some) {
+    SweepManager stepped(Pause waiting, LongSupplier numbers, Parts some, Supplier<DutyRunner> runners) {
         pause = waiting;
+        duties = runners;
         random = numbers;
         parts = some;
         threads = ScanThreads::ofCaller;
@@ -191,7 +200,8 @@ public final class SweepManager {
                 settings.get(ManagerSettings.ATTEMPTS),
                 settings.get(ManagerSettings.LEASE),
                 settings.get(ManagerSettings.WORKER_PATIENCE),
-                settings.get(ManagerSettings.NODE_PATIENCE));
+                settings.get(ManagerSettings.NODE_PATIENCE),
+                settings.get(ManagerSettings.NODE_DEADLINE));
     }
 
     /** Runs one cycle to its end. */
@@ -202,17 +212,23 @@ public final class SweepManager {
         Config config = config();
         try (ScanThreads callers = config.callers().get()) {
             Map<NodeId, String> unfit = new TreeMap<>();
-            List<Seen> fit = subset(look(callers, unfit));
-            long newest = fit.stream()
-                    .mapToLong(seen -> seen.progress().lastCycle())
-                    .max()
-                    .orElse(0);
-            CycleLog.Ticket ticket = config.log().begin(catalogue.owner(), holder, newest + 1, config.lease());
-            FleetCycle cycle = new FleetCycle(config, ticket);
+            List<Seen> fit = look(callers, unfit);
+            Numbering numbering = Numbering.of(
+                    config.log().state(catalogue.owner()).cycle(),
+                    fit.stream()
+                            .collect(Collectors.toMap(
+                                    seen -> seen.port().id(),
+                                    seen -> seen.progress().lastCycle())));
+            List<Seen> some = subset(without(fit, numbering, unfit));
+            CycleLog.Ticket ticket = config.log().begin(catalogue.owner(), holder, numbering.atLeast(), config.lease());
+            LeaseDuty lease =
+                    new LeaseDuty(() -> config.log().renew(ticket, config.lease()), config.lease(), config.time());
+            FleetCycle cycle = new FleetCycle(config, ticket, lease);
             running = cycle;
             String outcome = ABORTED;
-            try {
-                CycleReport report = cycle.run(fit, unfit, callers);
+            try (DutyRunner renewing = duties.get()) {
+                renewing.add(lease);
+                CycleReport report = cycle.run(some, unfit, callers);
                 outcome = report.trashed() + " trashed of " + report.examined();
                 return report;
             } catch (HoldfastException e) {
@@ -244,17 +260,34 @@ public final class SweepManager {
         return fit;
     }
 
-    private Optional<Seen> look(NodePort node, Map<NodeId, String> problems) {
-        try {
-            NodeProgress progress = node.progress(catalogue.owner(), 0);
-            if (progress.node().equals(node.id())) {
-                return Optional.of(new Seen(node, progress));
+    private Optional<Seen> look(NodePort node, Map<NodeId, String> problems) throws InterruptedException {
+        switch (Heard.of(() -> Heard.possible(node.progress(catalogue.owner(), 0)))) {
+            case Heard.Said<NodeProgress> said -> {
+                if (said.value().node().equals(node.id())) {
+                    return Optional.of(new Seen(node, said.value()));
+                }
+                problems.put(
+                        node.id(),
+                        "at " + node.address() + " is node " + said.value().node());
             }
-            problems.put(node.id(), "at " + node.address() + " is node " + progress.node());
-        } catch (HoldfastException e) {
-            problems.put(node.id(), "" + e.getMessage());
+            case Heard.Failed<NodeProgress> failed -> problems.put(node.id(), failed.why());
         }
         return Optional.empty();
+    }
+
+    private List<Seen> without(List<Seen> fit, Numbering numbering, Map<NodeId, String> unfit) {
+        List<Seen> left = new ArrayList<>();
+        for (Seen seen : fit) {
+            if (numbering.beyond().contains(seen.port().id())) {
+                unfit.put(
+                        seen.port().id(),
+                        "it says that it took cycle " + seen.progress().lastCycle()
+                                + ", which was never given out: it lies, or belongs to another fleet");
+            } else {
+                left.add(seen);
+            }
+        }
+        return left;
     }
 
     /** Those that have waited longest, if a cycle does not take all. */
@@ -269,12 +302,27 @@ public final class SweepManager {
                 .toList();
     }
 
-    /** Lets all nodes delete for good what has been in the trash long enough, unless an alarm stands anywhere. */
-    public long empty() throws IOException {
+    /**
+     * What emptying did.
+     *
+     * @param removed pieces that were deleted for good
+     * @param failures nodes whose trash could not be emptied, and why; the others were
+     */
+    public record Emptied(long removed, Map<NodeId, String> failures) {
+        public Emptied {
+            failures = Map.copyOf(failures);
+        }
+    }
+
+    /**
+     * Lets each node delete for good what two cycles agree on. A node that fails, or whose trash was read and not yet asked
+     * about, keeps no other from it.
+     */
+    public Emptied empty() {
         Config config = config();
         try (ScanThreads callers = config.callers().get()) {
             return empty(config, callers);
-        } catch (IOException | RuntimeException e) {
+        } catch (RuntimeException e) {
             throw e;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -284,37 +332,29 @@ public final class SweepManager {
         }
     }
 
-    private long empty(Config config, ScanThreads callers) throws Exception {
+    private Emptied empty(Config config, ScanThreads callers) throws Exception {
         OwnerId owner = catalogue.owner();
-        CycleLog.State state = config.log().state(owner);
-        if (!state.alarms().isEmpty()) {
-            throw new HoldfastException(
-                    Category.RETRY,
-                    "an alarm stands: " + state.alarms().getFirst().text(),
-                    "look into it, then holdfast sweep alarms --end",
-                    null);
-        }
-        Map<NodeId, String> unfit = new TreeMap<>();
-        List<Seen> fit = look(callers, unfit);
-        for (Seen seen : fit) {
-            if (!seen.progress().alarms().isEmpty()) {
-                throw new HoldfastException(
-                        Category.RETRY,
-                        "an alarm stands on node " + seen.port().id() + ": a trashed piece was read",
-                        "run a cycle, which asks the catalogue about it",
-                        null);
-            }
-        }
+        Map<NodeId, String> failures = new ConcurrentSkipListMap<>();
         List<Callable<Long>> tasks = new ArrayList<>();
-        for (Seen seen : fit) {
-            tasks.add(() -> seen.port()
-                    .carry(config.orders()
-                            .order(Order.Kind.EMPTY, owner, seen.port().id(), 0, "", 0, "manager"))
-                    .count());
+        for (NodePort node : nodes.values()) {
+            tasks.add(() -> {
+                Heard<NodeAgent.Carried> done = Heard.of(() ->
+                        node.carry(config.orders().order(Order.Kind.EMPTY, owner, node.id(), 0, "", 0, "manager")));
+                switch (done) {
+                    case Heard.Said<NodeAgent.Carried> said -> {
+                        return Math.max(
+                                0, Math.min(Heard.COUNT_MAX, said.value().count()));
+                    }
+                    case Heard.Failed<NodeAgent.Carried> failed -> {
+                        failures.put(node.id(), failed.why());
+                        config.note("node " + node.id() + " was not emptied: " + failed.why());
+                        return 0L;
+                    }
+                }
+            });
         }
         long removed = callers.all(tasks).stream().mapToLong(Long::longValue).sum();
-        unfit.forEach((node, why) -> config.note("node " + node + " was not emptied: " + why));
-        return removed;
+        return new Emptied(removed, failures);
     }
 
     /** Whether anybody could build filters now. */

@@ -20,8 +20,13 @@ public interface WorkerPort {
 
     String address();
 
-    /** What a worker could take on. */
-    record Pong(long incarnation, long filterMemory, long filterMemoryUsed) {}
+    /**
+     * What a worker could take on, and who it is.
+     *
+     * @param identity what it proved: the subject of its certificate, or the id of its key; empty if nothing. An address is
+     *     no proof: one host has as many as it likes
+     */
+    record Pong(long incarnation, long filterMemory, long filterMemoryUsed, String identity) {}
 
     Pong ping();
 

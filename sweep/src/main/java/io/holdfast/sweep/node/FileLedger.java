@@ -47,16 +47,7 @@ final class FileLedger implements Ledger, Closeable {
         this.current = folder.resolve("current");
         this.older = folder.resolve("older");
         this.capacity = capacity;
-        long whole = 0;
-        if (Files.exists(current)) {
-            long[] end = new long[1];
-            records = read(current, (record, at) -> end[0] = at);
-            whole = end[0];
-            try (var channel = Files.newByteChannel(current, StandardOpenOption.WRITE)) {
-                channel.truncate(whole);
-            }
-        }
-        this.out = append();
+        this.out = Files.exists(current) ? reopened() : append();
     }
 
     private DataOutputStream append() throws IOException {
@@ -82,13 +73,42 @@ final class FileLedger implements Ledger, Closeable {
             out.write(payload);
             records++;
         } catch (IOException e) {
-            throw new UncheckedIOException("the ledger cannot be written", e);
+            throw new UncheckedIOException("the ledger cannot be written", mended(e));
         }
+    }
+
+    /** A record that was cut off would hide all that follow it. */
+    private IOException mended(IOException cause) {
+        try {
+            out.close();
+        } catch (IOException e) {
+            cause.addSuppressed(e);
+        }
+        try {
+            out = reopened();
+        } catch (IOException e) {
+            cause.addSuppressed(e);
+        }
+        return cause;
+    }
+
+    /** The file cut after its last whole record. */
+    private DataOutputStream reopened() throws IOException {
+        long[] end = new long[1];
+        records = read(current, (record, at) -> end[0] = at);
+        try (var channel = Files.newByteChannel(current, StandardOpenOption.WRITE)) {
+            channel.truncate(end[0]);
+        }
+        return append();
     }
 
     /** Hands over to the operating system what was appended. */
     synchronized void flush() throws IOException {
-        out.flush();
+        try {
+            out.flush();
+        } catch (IOException e) {
+            throw mended(e);
+        }
     }
 
     @Override

@@ -181,6 +181,26 @@ public final class FilePieceStore implements PieceStore {
         return Put.STORED;
     }
 
+    @Override
+    public boolean renew(OwnerId owner, PieceId id) throws IOException {
+        String name = name(id);
+        ReentrantLock lock = lock(id);
+        try {
+            Path live = live(owner, name);
+            if (isPiece(live)) {
+                renewAge(live);
+                return true;
+            }
+            Optional<Path> trashed = trashed(owner, name);
+            if (trashed.isPresent()) {
+                moveBack(trashed.get(), live);
+            }
+            return trashed.isPresent();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void moveBack(Path trashed, Path live) throws IOException {
         renewAge(trashed);
         watch.reached(NodeStep.RESTORE_AGE_RENEWED);

@@ -93,8 +93,19 @@ public final class NodeAgent {
 
     /** A filter that arrives in parts: into a file, so that it takes no memory before it is whole. */
     public Incoming incoming(Signed signed) throws IOException {
-        verified(signed);
+        Manifest manifest = verified(signed);
+        Refusal.check(manifest, node.id(), lastBefore(manifest), time.instant(), node.config());
         return new Incoming(node.state(), node.config().filterBytesMax() + FilterFormat.OVERHEAD_BYTES);
+    }
+
+    /** A filter that is sent again for the cycle under way is nothing new, and no mistake. */
+    private long lastBefore(Manifest manifest) throws IOException {
+        long last = node.lastCycle(manifest.owner());
+        synchronized (current) {
+            Current known = current.get(manifest.owner());
+            boolean again = known != null && known.cycle == manifest.cycle() && known.digest.equals(manifest.digest());
+            return again ? manifest.cycle() - 1 : last;
+        }
     }
 
     private Manifest verified(Signed signed) {
@@ -177,6 +188,15 @@ public final class NodeAgent {
                 node.endAlarm(new NodeStatus.Alarm(order.owner(), order.cycle(), piece, now));
                 yield new Carried(1, "the alarm is ended");
             }
+            case LOSSES -> {
+                node.knownLosses(order.owner(), order.count());
+                yield new Carried(order.count(), "accepted as lost");
+            }
+            case RESCUE -> {
+                PieceId piece = PieceId.parse(order.detail(), node.idBytes());
+                boolean back = node.rescue(order.owner(), new Suspect(order.cycle(), piece));
+                yield new Carried(back ? 1 : 0, back ? "the piece is back" : "it is not in the trash");
+            }
         };
     }
 
@@ -232,7 +252,7 @@ public final class NodeAgent {
         if (known != null && known.cycle == cycle) {
             NodeReport report = known.report;
             return report == null
-                    ? bare(last, known.state, known.examined, known.digest, known.failure, alarms)
+                    ? bare(last, known.state, known.examined, known.digest, known.failure, alarms, "")
                     : of(report, last, known.state, known.failure, alarms);
         }
         Optional<NodeStatus.UnderWay> waiting = node.underWay(owner).filter(underWay -> underWay.cycle() == cycle);
@@ -240,8 +260,9 @@ public final class NodeAgent {
             return of(waiting.get(), last, alarms);
         }
         Optional<NodeReport> past = node.past(owner, cycle).map(entry -> report(owner, entry));
+        String builder = node.trashBuilder(owner);
         return past.map(report -> of(report, last, NodeProgress.State.DONE, "", alarms))
-                .orElseGet(() -> bare(last, NodeProgress.State.UNKNOWN, 0, "", "", alarms));
+                .orElseGet(() -> bare(last, NodeProgress.State.UNKNOWN, 0, "", "", alarms, builder));
     }
 
     private NodeReport report(OwnerId owner, OwnerBooks.Past past) {
@@ -258,6 +279,7 @@ public final class NodeAgent {
                 past.trashed(),
                 0,
                 0,
+                List.of(),
                 "done before the node was restarted");
     }
 
@@ -267,9 +289,27 @@ public final class NodeAgent {
             long examined,
             String digest,
             String detail,
-            List<NodeStatus.Alarm> alarms) {
+            List<NodeStatus.Alarm> alarms,
+            String trashBuilder) {
         return new NodeProgress(
-                node.id(), node.idBytes(), last, state, examined, digest, "", 0, 0, 0, 0, 0, 0, 0, detail, alarms);
+                node.id(),
+                node.idBytes(),
+                last,
+                state,
+                examined,
+                digest,
+                "",
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                detail,
+                alarms,
+                trashBuilder,
+                List.of());
     }
 
     private NodeProgress of(NodeStatus.UnderWay waiting, long last, List<NodeStatus.Alarm> alarms) {
@@ -289,7 +329,9 @@ public final class NodeAgent {
                 0,
                 0,
                 "",
-                alarms);
+                alarms,
+                "",
+                List.of());
     }
 
     private NodeProgress of(
@@ -310,6 +352,8 @@ public final class NodeAgent {
                 report.spared(SpareReason.YOUNG) + report.spared(SpareReason.RENEWED),
                 report.failed(),
                 failure.isEmpty() ? report.detail() : failure,
-                alarms);
+                alarms,
+                "",
+                report.suspects());
     }
 }

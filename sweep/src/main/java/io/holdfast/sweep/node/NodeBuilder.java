@@ -100,16 +100,19 @@ public final class NodeBuilder {
         try {
             boolean made = make();
             int idBytes = made ? mark() : readMarker();
-            StateFiles files = new StateFiles(sync, watch);
             Path state = root.resolve("state");
             Files.createDirectories(state);
+            Ballast ballast = new Ballast(state);
+            ballast.keep();
+            StateFiles files = new StateFiles(sync, watch, ballast);
+            NodeClock clock = NodeClock.open(state, files, time, config.clockSkew());
             Ledger records = ledger == null
                     ? new FileLedger(root.resolve("ledger"), settings.get(NodeSettings.LEDGER_RECORDS))
                     : ledger;
             PieceStore pieces = store == null
-                    ? new FilePieceStore(root, idBytes, settings.get(NodeSettings.PIECE_MAX), time, files)
+                    ? new FilePieceStore(root, idBytes, settings.get(NodeSettings.PIECE_MAX), clock, files)
                     : store;
-            return new StorageNode(id, state, pieces, config, records, lock, files, time);
+            return new StorageNode(id, state, pieces, config, records, lock, files, clock, time);
         } catch (IOException | RuntimeException e) {
             lock.acquiredBy().close();
             throw e;

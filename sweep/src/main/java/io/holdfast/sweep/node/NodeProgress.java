@@ -12,6 +12,8 @@ import java.util.List;
  * @param lastCycle the highest cycle that it took of the owner
  * @param digest of the filter it examined with
  * @param verdict empty until it has examined
+ * @param trashBuilder who built alone the filter that trashed its oldest trash: another one is to build the next
+ * @param suspects pieces in its trash that the filter of this cycle answers to
  */
 public record NodeProgress(
         NodeId node,
@@ -29,7 +31,9 @@ public record NodeProgress(
         long young,
         long failed,
         String detail,
-        List<NodeStatus.Alarm> alarms) {
+        List<NodeStatus.Alarm> alarms,
+        String trashBuilder,
+        List<Suspect> suspects) {
 
     /** The life of a cycle on a node. */
     public enum State {
@@ -45,6 +49,7 @@ public record NodeProgress(
 
     public NodeProgress {
         alarms = List.copyOf(alarms);
+        suspects = List.copyOf(suspects);
         long[] numbers = {
             lastCycle, examined, wouldTrash, wouldTrashBytes, trashed, trashedBytes, live, young, failed,
         };

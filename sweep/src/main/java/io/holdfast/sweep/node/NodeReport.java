@@ -5,6 +5,7 @@ import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -14,6 +15,7 @@ import java.util.Map;
  * @param wouldTrash what the examination found to be garbage
  * @param wouldTrashBytes their size
  * @param trashed what was moved to the trash; zero for an examination
+ * @param suspects pieces in the trash that the filter answers to: live, or by chance
  * @param failed what could not be moved; it is where it was
  * @param detail one line for people
  */
@@ -30,12 +32,19 @@ public record NodeReport(
         long trashed,
         long trashedBytes,
         long failed,
+        List<Suspect> suspects,
         String detail) {
 
     public NodeReport {
+        suspects = List.copyOf(suspects);
         EnumMap<SpareReason, Long> copy = new EnumMap<>(SpareReason.class);
         copy.putAll(spared);
         spared = Collections.unmodifiableMap(copy);
+    }
+
+    /** Nothing was walked, let alone trashed: the verdict stands in the way. */
+    public boolean isHeldBack() {
+        return spared.isEmpty() && trashed == 0 && verdict != Verdict.READY;
     }
 
     public long spared(SpareReason reason) {

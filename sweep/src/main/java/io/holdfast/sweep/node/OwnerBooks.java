@@ -17,11 +17,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.zip.CRC32C;
 
 /**
@@ -31,20 +31,25 @@ import java.util.zip.CRC32C;
  */
 final class OwnerBooks {
 
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
+    private static final int BEFORE = 1;
     private static final int ENTRIES_MAX = 100_000;
     static final Duration BRAKE_WINDOW = Duration.ofDays(30);
 
-    /** A gap between two looks at the clock counts for no more than this, so that a clock set forward ages nothing. */
-    static final Duration GAP_MOST = Duration.ofDays(1);
+    /** Deletes are counted by the hour, and forgotten after so many hours. */
+    private static final int DELETE_HOURS_MOST = 24 * 90;
 
     static final int ALARMS_MAX = 1_000;
 
     /** One cycle as the brake sees it. */
     record Past(long cycle, Instant at, long pieces, long trashed, boolean approved) {}
 
-    /** What a cycle put into the trash. */
-    record InTrash(Instant since, Duration observed) {}
+    /**
+     * What a cycle put into the trash.
+     *
+     * @param builder who built its filter alone; empty if two did, or none but the manager
+     */
+    record InTrash(Instant since, String builder) {}
 
     /** A piece that was read though a cycle had trashed it. */
     record TrashHit(long cycle, PieceId id, Instant at) {}
@@ -56,11 +61,18 @@ final class OwnerBooks {
     String incarnation = "";
     boolean examinedBefore;
     long knownLosses;
-    Instant lastLook = Instant.EPOCH;
     final List<Past> history = new ArrayList<>();
     final TreeMap<Long, InTrash> trash = new TreeMap<>();
     final TreeSet<Long> voided = new TreeSet<>();
     final List<TrashHit> hits = new ArrayList<>();
+    /** What the owner deleted, by the hour: it may be in a filter, and rightly is not here. */
+    final TreeMap<Long, Long> deletes = new TreeMap<>();
+
+    /** One walk, restore or emptying of the owner at a time; others go on beside it. */
+    final ReentrantLock retaining = new ReentrantLock();
+
+    /** The cycle that is being restored now; a walk of it stops at the next piece. */
+    volatile long voiding;
 
     private OwnerBooks(Path path, StateFiles files) {
         this.path = path;
@@ -69,10 +81,6 @@ final class OwnerBooks {
 
     static OwnerBooks open(Path state, OwnerId owner, StateFiles files) throws IOException {
         Path folder = state.resolve(owner.folder());
-        if (!Files.isDirectory(folder)) {
-            Files.createDirectories(folder);
-            files.syncFolder(state);
-        }
         OwnerBooks books = new OwnerBooks(folder.resolve("books"), files);
         byte[] bytes;
         try {
@@ -92,21 +100,26 @@ final class OwnerBooks {
         return books;
     }
 
-    /** Advances the observed time of everything in the trash. */
+    static boolean exist(Path state, OwnerId owner) {
+        return Files.exists(state.resolve(owner.folder()).resolve("books"));
+    }
+
+    /** Forgets what has left the window of the brake. */
     void look(Instant now) {
-        Duration gap = Duration.between(lastLook, now);
-        if (gap.isNegative() || lastLook.equals(Instant.EPOCH)) {
-            gap = Duration.ZERO;
+        history.removeIf(past -> past.at().isBefore(now.minus(BRAKE_WINDOW)));
+    }
+
+    void deleted(Instant now) {
+        deletes.merge(now.getEpochSecond() / 3600, 1L, Long::sum);
+        while (deletes.size() > DELETE_HOURS_MOST) {
+            deletes.pollFirstEntry();
         }
-        Duration counted = gap.compareTo(GAP_MOST) > 0 ? GAP_MOST : gap;
-        trash.replaceAll(
-                (cycle, entry) -> new InTrash(entry.since(), entry.observed().plus(counted)));
-        lastLook = now;
-        for (Iterator<Past> each = history.iterator(); each.hasNext(); ) {
-            if (each.next().at().isBefore(now.minus(BRAKE_WINDOW))) {
-                each.remove();
-            }
-        }
+    }
+
+    long deletedSince(Instant from) {
+        return deletes.tailMap(from.getEpochSecond() / 3600).values().stream()
+                .mapToLong(Long::longValue)
+                .sum();
     }
 
     /** The most pieces that were here at once in the window. */
@@ -139,7 +152,6 @@ final class OwnerBooks {
             out.writeUTF(incarnation);
             out.writeBoolean(examinedBefore);
             out.writeLong(knownLosses);
-            out.writeLong(lastLook.toEpochMilli());
             out.writeInt(history.size());
             for (Past past : history) {
                 out.writeLong(past.cycle());
@@ -152,7 +164,7 @@ final class OwnerBooks {
             for (var entry : trash.entrySet()) {
                 out.writeLong(entry.getKey());
                 out.writeLong(entry.getValue().since().toEpochMilli());
-                out.writeLong(entry.getValue().observed().toMillis());
+                out.writeUTF(entry.getValue().builder());
             }
             out.writeInt(voided.size());
             for (long cycle : voided) {
@@ -165,8 +177,18 @@ final class OwnerBooks {
                 out.writeByte(hit.id().length());
                 out.write(hit.id().bytes());
             }
+            out.writeInt(deletes.size());
+            for (var hour : deletes.entrySet()) {
+                out.writeLong(hour.getKey());
+                out.writeLong(hour.getValue());
+            }
         }
         byte[] body = bytes.toByteArray();
+        Path folder = StateFiles.parent(path);
+        if (!Files.isDirectory(folder)) {
+            Files.createDirectories(folder);
+            files.syncFolder(StateFiles.parent(folder));
+        }
         files.replace(path, out -> {
             DataOutputStream data = new DataOutputStream(out);
             data.write(body);
@@ -184,14 +206,18 @@ final class OwnerBooks {
             }
         }
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(body))) {
-            if (in.readInt() != VERSION) {
-                throw new IOException("the version is not " + VERSION);
+            int version = in.readInt();
+            if (version != VERSION && version != BEFORE) {
+                throw new IOException("the version is " + version + ", known are " + BEFORE + " and " + VERSION);
             }
+            boolean before = version == BEFORE;
             lastCycle = in.readLong();
             incarnation = in.readUTF();
             examinedBefore = in.readBoolean();
             knownLosses = in.readLong();
-            lastLook = Instant.ofEpochMilli(in.readLong());
+            if (before) {
+                in.readLong();
+            }
             for (int i = count(in); i > 0; i--) {
                 history.add(new Past(
                         in.readLong(),
@@ -201,9 +227,10 @@ final class OwnerBooks {
                         in.readBoolean()));
             }
             for (int i = count(in); i > 0; i--) {
-                trash.put(
-                        in.readLong(),
-                        new InTrash(Instant.ofEpochMilli(in.readLong()), Duration.ofMillis(in.readLong())));
+                long cycle = in.readLong();
+                Instant since = Instant.ofEpochMilli(in.readLong());
+                // Version 1 kept the time that was observed instead; who built its filters is not known.
+                trash.put(cycle, new InTrash(since, before ? skipped(in) : in.readUTF()));
             }
             for (int i = count(in); i > 0; i--) {
                 voided.add(in.readLong());
@@ -214,7 +241,15 @@ final class OwnerBooks {
                 byte[] id = in.readNBytes(Math.min(in.readUnsignedByte(), Fingerprint.ID_BYTES_MAX));
                 hits.add(new TrashHit(cycle, PieceId.of(id), at));
             }
+            for (int i = before ? 0 : count(in); i > 0; i--) {
+                deletes.put(in.readLong(), in.readLong());
+            }
         }
+    }
+
+    private static String skipped(DataInputStream in) throws IOException {
+        in.skipNBytes(Long.BYTES);
+        return "";
     }
 
     private static int count(DataInputStream in) throws IOException {

@@ -71,6 +71,13 @@ public interface PieceStore extends AutoCloseable {
 
     Put put(OwnerId owner, PieceId id, InputStream bytes) throws IOException;
 
+    /**
+     * Renews the age of a piece as a put would, without its bytes, and takes it out of the trash if it lies there.
+     *
+     * @return false if it is not here
+     */
+    boolean renew(OwnerId owner, PieceId id) throws IOException;
+
     /** The bytes of a piece that is not in the trash. */
     Optional<InputStream> get(OwnerId owner, PieceId id) throws IOException;
 

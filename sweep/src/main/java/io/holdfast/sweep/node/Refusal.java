@@ -16,9 +16,11 @@ final class Refusal {
 
     private Refusal() {}
 
-    /** Throws MISUSE unless the manifest is for this node, new and on time, CORRUPT unless it is of exactly this filter. */
-    static void check(
-            Manifest manifest, LiveFilter filter, NodeId node, long lastCycle, Instant now, NodeBuilder.Config config) {
+    /** No fleet gives out so many numbers; one beyond would leave none for the cycles that follow. */
+    private static final long CYCLES_AHEAD_MOST = 1L << 32;
+
+    /** Throws MISUSE unless the manifest is for this node, new and on time: before anything of its filter is taken. */
+    static void check(Manifest manifest, NodeId node, long lastCycle, Instant now, NodeBuilder.Config config) {
         if (!manifest.node().equals(node)) {
             throw refuse("it is for node " + manifest.node() + ", this is " + node);
         }
@@ -29,6 +31,9 @@ final class Refusal {
         if (manifest.cycle() <= lastCycle) {
             throw refuse("cycle " + manifest.cycle() + " is not newer than the last, " + lastCycle);
         }
+        if (manifest.cycle() - lastCycle > CYCLES_AHEAD_MOST) {
+            throw refuse("cycle " + manifest.cycle() + " is too far ahead of the last, " + lastCycle);
+        }
         if (Duration.between(manifest.issuedAt(), now).abs().compareTo(config.clockSkew()) > 0) {
             throw refuse("it was issued at " + manifest.issuedAt() + ", here it is " + now
                     + "; the clocks may differ by " + Setting.text(config.clockSkew()));
@@ -36,6 +41,12 @@ final class Refusal {
         if (now.isAfter(manifest.goodUntil())) {
             throw refuse("it expired at " + manifest.goodUntil() + ", here it is " + now);
         }
+    }
+
+    /** Also throws CORRUPT unless the manifest is of exactly this filter. */
+    static void check(
+            Manifest manifest, LiveFilter filter, NodeId node, long lastCycle, Instant now, NodeBuilder.Config config) {
+        check(manifest, node, lastCycle, now, config);
         if (filter.geometry().bytes() > config.filterBytesMax()) {
             throw refuse(
                     "its filter has " + filter.geometry().bytes() + " bytes; allowed are " + config.filterBytesMax());

@@ -12,6 +12,7 @@ import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.PieceId;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumMap;
@@ -92,6 +93,7 @@ final class RetainWalk implements Duty {
     static RetainWalk trash(
             PieceStore store,
             RetainFile retain,
+            LiveFilter filter,
             Time time,
             int piecesPerSecond,
             BooleanSupplier voided,
@@ -100,7 +102,7 @@ final class RetainWalk implements Duty {
         return new RetainWalk(
                 store,
                 retain.manifest(),
-                retain.filter(),
+                filter,
                 retain.limit(),
                 time,
                 piecesPerSecond,
@@ -195,25 +197,38 @@ final class RetainWalk implements Duty {
                 case TRASHED -> {
                     garbage++;
                     garbageBytes += result.bytes();
-                    record.append(new Reclaimed(
-                            ThingId.Kind.PIECE,
-                            manifest.node().name(),
-                            List.of(id.toString()),
-                            ReclaimReason.SWEPT,
-                            manifest.toString(),
-                            time.instant(),
-                            by));
+                    append(
+                            record,
+                            new Reclaimed(
+                                    ThingId.Kind.PIECE,
+                                    manifest.node().name(),
+                                    List.of(id.toString()),
+                                    ReclaimReason.SWEPT,
+                                    manifest.toString(),
+                                    time.instant(),
+                                    by));
                 }
                 case YOUNG -> spare(SpareReason.YOUNG);
                 case GONE -> spare(SpareReason.RENEWED);
                 case UNKNOWN_KIND -> spare(SpareReason.UNKNOWN_KIND);
             }
             failedInARow = 0;
+        } catch (GaveUp e) {
+            throw e;
         } catch (IOException e) {
             failed++;
             if (++failedInARow == FAILURES_MOST) {
                 throw new GaveUp(e);
             }
+        }
+    }
+
+    /** A ledger on a full disk ends the walk as a full disk does; what was moved stays moved, and can be restored. */
+    private static void append(Ledger record, Reclaimed reclaimed) throws GaveUp {
+        try {
+            record.append(reclaimed);
+        } catch (UncheckedIOException e) {
+            throw new GaveUp(new IOException("the ledger cannot be written", e));
         }
     }
 

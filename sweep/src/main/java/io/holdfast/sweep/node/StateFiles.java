@@ -11,9 +11,20 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** Writes files that are replaced whole: after a crash there is the old content or the new one. */
-record StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
+/**
+ * Writes files that are replaced whole: after a crash there is the old content or the new one. If the disk is full, the
+ * ballast makes room, once.
+ */
+record StateFiles(
+        FilePieceStore.Sync sync,
+        NodeStep.Watch watch,
+        @Nullable Ballast ballast) {
+
+    StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
+        this(sync, watch, null);
+    }
 
     /** Writes the new content. */
     @FunctionalInterface
@@ -22,6 +33,18 @@ record StateFiles(FilePieceStore.Sync sync, NodeStep.Watch watch) {
     }
 
     void replace(Path path, Content content) throws IOException {
+        Files.createDirectories(parent(path));
+        try {
+            write(path, content);
+        } catch (IOException e) {
+            if (ballast == null || !ballast.drop()) {
+                throw e;
+            }
+            write(path, content);
+        }
+    }
+
+    private void write(Path path, Content content) throws IOException {
         Path next = path.resolveSibling(path.getFileName() + ".next");
         try (FileChannel channel = FileChannel.open(
                 next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {

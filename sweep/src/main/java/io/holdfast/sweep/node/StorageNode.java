@@ -1,8 +1,6 @@
 package io.holdfast.sweep.node;
 
-import io.holdfast.HolderId;
 import io.holdfast.HoldfastException;
-import io.holdfast.HoldfastException.Category;
 import io.holdfast.Ledger;
 import io.holdfast.Reclaimed;
 import io.holdfast.ThingId;
@@ -18,21 +16,13 @@ import java.io.InputStream;
 import java.lang.System.Logger.Level;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedSet;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A storage node: keeps pieces, and lets a cycle move garbage to the trash.
@@ -56,10 +46,10 @@ import java.util.concurrent.locks.ReentrantLock;
  *        |
  *        +--> restore(cycle)      void it durably, then rename everything back
  *        v
- *   trash is kept 7 days, by the clock and by the time that the node was seen running
+ *   trash is kept at least 7 days, and until a later cycle's filter has missed it too
  *        |
  *        v
- *   empty(permit)                 the only place where bytes of a piece are deleted by a cycle
+ *   empty(permit)                 the only place where bytes of a piece are deleted by a cycle ({@link TrashEmptier})
  * }</pre>
  *
  * <h2>How it stays true</h2>
@@ -71,6 +61,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>The second walk trashes no more than the first one counted.
  *   <li>A read that finds its piece in the trash brings it back and leaves an alarm, which stops all emptying of that
  *       owner until the catalogue was asked.
+ *   <li>A piece is deleted for good only when two cycles agree on it.
  * </ul>
  */
 public final class StorageNode implements AutoCloseable {
@@ -95,14 +86,10 @@ public final class StorageNode implements AutoCloseable {
     private final Ledger ledger;
     private final FileLock fileLock;
     private final StateFiles files;
-    private final NodeStep.Watch watch;
     private final Time time;
-    private final HolderId by;
-    private final ReentrantLock retaining = new ReentrantLock();
+    private final NodeClock clock;
+    private final NodeCycles cycles;
     private final Map<OwnerId, OwnerBooks> books = new HashMap<>();
-    private final Map<OwnerId, ConcurrentSkipListMap<Long, LongAdder>> deletes = new ConcurrentHashMap<>();
-    /** Cycles that are being restored now: a walk that trashes for one of them stops at the next piece. */
-    private final Set<Long> voiding = ConcurrentHashMap.newKeySet();
 
     StorageNode(
             NodeId id,
@@ -112,6 +99,7 @@ public final class StorageNode implements AutoCloseable {
             Ledger ledger,
             FileLock fileLock,
             StateFiles files,
+            NodeClock clock,
             Time time) {
         this.id = id;
         this.state = state;
@@ -120,9 +108,9 @@ public final class StorageNode implements AutoCloseable {
         this.ledger = ledger;
         this.fileLock = fileLock;
         this.files = files;
-        this.watch = files.watch();
+        this.clock = clock;
         this.time = time;
-        this.by = HolderId.newIncarnation(id.name());
+        this.cycles = new NodeCycles(id, state, store, config, ledger, files, clock, time, this::books);
     }
 
     /** A node whose pieces lie under a folder, which is made if it is not there. */
@@ -149,11 +137,20 @@ public final class StorageNode implements AutoCloseable {
             return found;
         }
         Optional<Long> cycle = store.look(owner, piece).flatMap(PieceStore.Facts::trashedBy);
-        if (cycle.isPresent()) {
+        if (cycle.isPresent() && store.restore(owner, piece, cycle.get())) {
             noteHit(owner, piece, cycle.get());
-            store.restore(owner, piece, cycle.get());
         }
         return store.get(owner, piece);
+    }
+
+    /**
+     * Renews the age of a piece that is to be used again, and brings it back if it is in the trash: what a writer calls
+     * before it commits a row for a piece that is already here.
+     *
+     * @return false if the piece is not here, and must be put
+     */
+    public boolean renew(OwnerId owner, PieceId piece) throws IOException {
+        return store.renew(owner, piece);
     }
 
     private void noteHit(OwnerId owner, PieceId piece, long cycle) throws IOException {
@@ -167,7 +164,12 @@ public final class StorageNode implements AutoCloseable {
         synchronized (mine) {
             if (mine.hits.size() < OwnerBooks.ALARMS_MAX) {
                 mine.hits.add(new TrashHit(cycle, piece, time.instant()));
-                mine.write();
+                try {
+                    mine.write();
+                } catch (IOException e) {
+                    // The piece is back; the alarm stands in memory, and is written with the next change.
+                    LOG.log(Level.WARNING, "node {0}: an alarm cannot be written: {1}", id, e.getMessage());
+                }
             }
         }
     }
@@ -176,10 +178,10 @@ public final class StorageNode implements AutoCloseable {
     public boolean delete(OwnerId owner, PieceId piece) throws IOException {
         boolean deleted = store.delete(owner, piece);
         if (deleted) {
-            long minute = TimeUnit.SECONDS.toMinutes(time.instant().getEpochSecond());
-            deletes.computeIfAbsent(owner, o -> new ConcurrentSkipListMap<>())
-                    .computeIfAbsent(minute, m -> new LongAdder())
-                    .increment();
+            OwnerBooks mine = books(owner);
+            synchronized (mine) {
+                mine.deleted(time.instant());
+            }
         }
         return deleted;
     }
@@ -197,7 +199,7 @@ public final class StorageNode implements AutoCloseable {
 
     /** The highest cycle that this node took of the owner. */
     public long lastCycle(OwnerId owner) throws IOException {
-        return books(owner).lastCycle;
+        return seen(owner).lastCycle;
     }
 
     /** Accepts that so many live pieces are lost here, so that cycles are not refused for it. */
@@ -214,68 +216,7 @@ public final class StorageNode implements AutoCloseable {
 
     /** Walks all pieces of the owner and says what the cycle would trash. Changes no piece. */
     public NodeReport examine(Manifest manifest, LiveFilter filter, Progress progress) throws IOException {
-        retaining.lock();
-        try {
-            OwnerBooks mine = books(manifest.owner());
-            Instant now = time.instant();
-            Refusal.check(manifest, filter, id, mine.lastCycle, now, config);
-            Instant limit = (manifest.cutoff().isBefore(now) ? manifest.cutoff() : now).minus(config.spareWindow());
-            RetainWalk walk =
-                    RetainWalk.examine(store, manifest, filter, limit, time, config.walkLimit(), () -> false, by);
-            run(walk, progress);
-            synchronized (mine) {
-                mine.look(now);
-                long missing = manifest.distinctLeast() - walk.live() - mine.knownLosses - deletesSince(manifest);
-                Verdict verdict = verdict(manifest, filter, mine, walk, missing);
-                mine.lastCycle = manifest.cycle();
-                if (!mine.examinedBefore) {
-                    mine.examinedBefore = true;
-                    mine.incarnation = manifest.incarnation();
-                }
-                mine.write();
-                RetainFile retain = new RetainFile(
-                        manifest,
-                        filter,
-                        verdict,
-                        limit,
-                        walk.examined(),
-                        walk.garbage(),
-                        walk.garbageBytes(),
-                        false,
-                        false);
-                retain.write(state, files);
-                watch.reached(NodeStep.TRASH_PLANNED);
-                return report(retain, walk, false, Refusal.detail(verdict, walk.garbage(), missing, config));
-            }
-        } finally {
-            retaining.unlock();
-        }
-    }
-
-    private Verdict verdict(Manifest manifest, LiveFilter filter, OwnerBooks mine, RetainWalk walk, long missing) {
-        if (missing > 0) {
-            return Verdict.TOO_FEW_HITS;
-        }
-        if (filter.isEmpty()) {
-            return Verdict.EMPTY_FILTER;
-        }
-        if (!mine.examinedBefore) {
-            return Verdict.FIRST_CYCLE;
-        }
-        if (!mine.incarnation.equals(manifest.incarnation())) {
-            return Verdict.OTHER_CATALOGUE;
-        }
-        long allowed = mine.highWater(walk.examined()) * config.brakePercent() / 100;
-        return mine.trashedInWindow() + walk.garbage() > allowed ? Verdict.BRAKED : Verdict.READY;
-    }
-
-    /** Pieces that the owner deleted after the snapshot are in the filter and, rightly, not here. */
-    private long deletesSince(Manifest manifest) {
-        long minute = TimeUnit.SECONDS.toMinutes(
-                manifest.cutoff().minus(config.clockSkew()).getEpochSecond());
-        return deletes.getOrDefault(manifest.owner(), new ConcurrentSkipListMap<>()).tailMap(minute).values().stream()
-                .mapToLong(LongAdder::sum)
-                .sum();
+        return cycles.examine(manifest, filter, progress);
     }
 
     /**
@@ -284,218 +225,35 @@ public final class StorageNode implements AutoCloseable {
      */
     public NodeReport trash(OwnerId owner, long cycle, Optional<Approval> approval, Progress progress)
             throws IOException {
-        retaining.lock();
-        try {
-            RetainFile retain = stored(owner)
-                    .filter(stored -> stored.manifest().cycle() == cycle)
-                    .orElseThrow(() -> HoldfastException.misuse(
-                            "node " + id + " has not examined cycle " + cycle + " of " + owner,
-                            "plan again: only the newest plan can be carried out"));
-            boolean approved = retain.verdict().approvable()
-                    && approval.filter(given -> given.covers(id, retain)).isPresent();
-            if (retain.verdict() != Verdict.READY && !approved) {
-                return refused(retain, approval.isPresent());
-            }
-            return carryOut(retain.released() ? retain : release(retain, approved), progress);
-        } finally {
-            retaining.unlock();
-        }
-    }
-
-    private NodeReport refused(RetainFile retain, boolean wrongApproval) {
-        String why = wrongApproval && retain.verdict().approvable()
-                ? "the approval names another node, cycle, filter or number; nothing was trashed"
-                : "nothing was trashed: "
-                        + retain.verdict().name().toLowerCase(Locale.ROOT).replace('_', '-');
-        return new NodeReport(
-                id,
-                retain.manifest().owner(),
-                retain.manifest().cycle(),
-                retain.digestText(),
-                retain.verdict(),
-                retain.examined(),
-                Map.of(),
-                retain.wouldTrash(),
-                retain.wouldTrashBytes(),
-                0,
-                0,
-                0,
-                why);
-    }
-
-    private RetainFile release(RetainFile retain, boolean approved) throws IOException {
-        Manifest manifest = retain.manifest();
-        OwnerBooks mine = books(manifest.owner());
-        synchronized (mine) {
-            Instant now = time.instant();
-            mine.look(now);
-            mine.note(new OwnerBooks.Past(manifest.cycle(), now, retain.examined(), retain.wouldTrash(), approved));
-            mine.trash.put(manifest.cycle(), new OwnerBooks.InTrash(now, Duration.ZERO));
-            if (approved) {
-                mine.incarnation = manifest.incarnation();
-            }
-            mine.write();
-        }
-        RetainFile released = retain.release(approved);
-        released.write(state, files);
-        return released;
-    }
-
-    private NodeReport carryOut(RetainFile retain, Progress progress) throws IOException {
-        OwnerId owner = retain.manifest().owner();
-        long cycle = retain.manifest().cycle();
-        watch.reached(NodeStep.TRASH_BEGUN);
-        RetainWalk walk =
-                RetainWalk.trash(store, retain, time, config.walkLimit(), () -> voiding.contains(cycle), ledger, by);
-        run(walk, progress);
-        if (ledger instanceof FileLedger file) {
-            file.flush();
-        }
-        if (walk.wasVoided() || walk.failure() != null) {
-            String why = walk.wasVoided() ? "stopped: the cycle was restored" : "stopped: " + walk.failure();
-            return report(retain, walk, true, why);
-        }
-        OwnerBooks mine = books(owner);
-        synchronized (mine) {
-            mine.look(time.instant());
-            mine.trash.put(cycle, new OwnerBooks.InTrash(time.instant(), Duration.ZERO));
-            mine.write();
-        }
-        files.remove(RetainFile.path(state, owner));
-        watch.reached(NodeStep.TRASH_DONE);
-        return report(retain, walk, true, walk.failed() == 0 ? "done" : walk.failed() + " pieces could not be moved");
+        return cycles.trash(owner, cycle, approval, progress);
     }
 
     /** Goes on with cycles that were released and not finished when the node stopped. */
     public List<NodeReport> resume(Progress progress) throws IOException {
-        List<NodeReport> reports = new ArrayList<>();
-        retaining.lock();
-        try {
-            for (OwnerId owner : store.owners()) {
-                Optional<RetainFile> retain = stored(owner);
-                if (retain.isPresent() && retain.get().released()) {
-                    reports.add(carryOut(retain.get(), progress));
-                }
-            }
-        } finally {
-            retaining.unlock();
-        }
-        return reports;
+        return cycles.resume(progress);
     }
 
-    /** The stored cycle; one that cannot be trusted is dropped here and now. */
-    private Optional<RetainFile> stored(OwnerId owner) throws IOException {
-        try {
-            Optional<RetainFile> retain = RetainFile.read(state, owner, config.filterBytesMax());
-            boolean voided = retain.isPresent()
-                    && isVoided(owner, retain.get().manifest().cycle());
-            return voided ? Optional.empty() : retain;
-        } catch (HoldfastException e) {
-            LOG.log(Level.ERROR, "node {0}: {1}", id, e.getMessage());
-            files.remove(RetainFile.path(state, owner));
-            throw e;
-        }
-    }
-
-    private boolean isVoided(OwnerId owner, long cycle) throws IOException {
-        OwnerBooks mine = books(owner);
-        synchronized (mine) {
-            return mine.voided.contains(cycle);
-        }
-    }
-
-    private void run(RetainWalk walk, Progress progress) throws IOException {
-        while (!walk.isDone()) {
-            Duration pause = walk.step().next();
-            progress.walked(walk.examined(), walk.folder(), store.folders());
-            if (!pause.isZero()) {
-                try {
-                    TimeUnit.NANOSECONDS.sleep(pause.toNanos());
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    throw new HoldfastException(Category.RETRY, "the walk of node " + id + " was interrupted", e);
-                }
-            }
-        }
-    }
-
-    private NodeReport report(RetainFile retain, RetainWalk walk, boolean trashed, String detail) {
-        return new NodeReport(
-                id,
-                retain.manifest().owner(),
-                retain.manifest().cycle(),
-                retain.digestText(),
-                retain.verdict(),
-                walk.examined(),
-                walk.spared(),
-                retain.wouldTrash(),
-                retain.wouldTrashBytes(),
-                trashed ? walk.garbage() : 0,
-                trashed ? walk.garbageBytes() : 0,
-                walk.failed(),
-                detail);
-    }
-
-    /** Undoes a cycle: voids it for good, then brings back everything that it trashed and that has no live twin. */
+    /**
+     * Undoes a cycle: voids it for good, then brings back everything that it trashed and that has no live twin. A walk of the
+     * owner that is under way is stopped for it.
+     */
     public Restored restore(OwnerId owner, long cycle) throws IOException {
-        voiding.add(cycle);
-        retaining.lock();
-        try {
-            OwnerBooks mine = books(owner);
-            synchronized (mine) {
-                mine.voided.add(cycle);
-                mine.write();
-            }
-            watch.reached(NodeStep.RESTORE_VOIDED);
-            long[] counts = new long[2];
-            for (int folder = 0; folder < store.folders(); folder++) {
-                for (PieceId piece : trashOf(owner, cycle, folder)) {
-                    counts[store.restore(owner, piece, cycle) ? 0 : 1]++;
-                }
-            }
-            watch.reached(NodeStep.RESTORE_DONE);
-            return new Restored(counts[0], counts[1]);
-        } finally {
-            voiding.remove(cycle);
-            retaining.unlock();
-        }
+        return cycles.restore(owner, cycle);
     }
 
-    private List<PieceId> trashOf(OwnerId owner, long cycle, int folder) throws IOException {
-        List<PieceId> pieces = new ArrayList<>();
-        store.listTrash(owner, cycle, folder, new PieceStore.Visitor() {
-            @Override
-            public void piece(byte[] piece) {
-                pieces.add(PieceId.wrap(piece));
-            }
-
-            @Override
-            public void unknown(String name) {
-                // Not ours: it stays where it is.
-            }
-        });
-        return pieces;
+    /** Brings one piece back, because the catalogue knows it; false if it is not in the trash of that cycle. */
+    public boolean rescue(OwnerId owner, Suspect suspect) throws IOException {
+        return store.restore(owner, suspect.id(), suspect.cycle());
     }
 
-    /** Deletes for good what has been in the trash long enough; answers how many pieces. */
+    /** Deletes for good what two cycles agree on; returns how many pieces. */
     public long empty(EmptyPermit permit) throws IOException {
-        Instant now = time.instant();
-        if (!permit.isValid(id, now)) {
-            throw HoldfastException.misuse(
-                    "the permit to empty is for " + permit.node() + " at " + permit.issuedAt(),
-                    "ask for a permit for node " + id + ", and use it within an hour");
-        }
-        retaining.lock();
-        try {
-            return new TrashEmptier(store, books(permit.owner()), config.trashKeep(), watch).empty(permit.owner(), now);
-        } finally {
-            retaining.unlock();
-        }
+        return cycles.empty(permit);
     }
 
     /** Pieces of the owner that were read though they were in the trash, and that nobody has looked into yet. */
     public List<NodeStatus.Alarm> alarms(OwnerId owner) throws IOException {
-        OwnerBooks mine = books(owner);
+        OwnerBooks mine = seen(owner);
         synchronized (mine) {
             return mine.hits.stream()
                     .map(hit -> new NodeStatus.Alarm(owner, hit.cycle(), hit.id(), hit.at()))
@@ -529,7 +287,7 @@ public final class StorageNode implements AutoCloseable {
 
     /** The cycle that was examined and is not finished. */
     Optional<NodeStatus.UnderWay> underWay(OwnerId owner) throws IOException {
-        return stored(owner)
+        return cycles.stored(owner)
                 .map(retain -> new NodeStatus.UnderWay(
                         retain.manifest().cycle(),
                         retain.digestText(),
@@ -542,9 +300,19 @@ public final class StorageNode implements AutoCloseable {
 
     /** What the books still know of a cycle that was carried out. */
     Optional<OwnerBooks.Past> past(OwnerId owner, long cycle) throws IOException {
-        OwnerBooks mine = books(owner);
+        OwnerBooks mine = seen(owner);
         synchronized (mine) {
             return mine.past(cycle);
+        }
+    }
+
+    /** Who built alone the filter that trashed the oldest trash of the owner; empty if that is nobody in particular. */
+    String trashBuilder(OwnerId owner) throws IOException {
+        OwnerBooks mine = seen(owner);
+        synchronized (mine) {
+            return mine.trash.isEmpty()
+                    ? ""
+                    : mine.trash.firstEntry().getValue().builder();
         }
     }
 
@@ -574,6 +342,14 @@ public final class StorageNode implements AutoCloseable {
         return new PieceFate(Optional.empty(), Optional.empty(), record);
     }
 
+    /** The books of an owner to look into: asking for an owner that is not here leaves nothing behind. */
+    private OwnerBooks seen(OwnerId owner) throws IOException {
+        synchronized (books) {
+            boolean known = books.containsKey(owner) || OwnerBooks.exist(state, owner);
+            return known ? books(owner) : OwnerBooks.open(state, owner, files);
+        }
+    }
+
     private OwnerBooks books(OwnerId owner) throws IOException {
         synchronized (books) {
             OwnerBooks mine = books.get(owner);
@@ -585,8 +361,34 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
+    /** To be called now and then while the node runs: compares its clocks, and writes what is only in memory. */
+    public void look() throws IOException {
+        clock.look();
+        Ballast ballast = files.ballast();
+        if (ballast != null) {
+            ballast.keep();
+        }
+        List<OwnerBooks> open;
+        synchronized (books) {
+            open = List.copyOf(books.values());
+        }
+        for (OwnerBooks mine : open) {
+            synchronized (mine) {
+                if (!mine.deletes.isEmpty()) {
+                    mine.write();
+                }
+            }
+        }
+    }
+
     @Override
     public void close() throws IOException {
+        try {
+            look();
+        } catch (IOException e) {
+            LOG.log(Level.WARNING, "node {0} could not write its books when it closed: {1}", id, e.getMessage());
+        }
+        clock.close();
         store.close();
         if (ledger instanceof FileLedger file) {
             file.close();

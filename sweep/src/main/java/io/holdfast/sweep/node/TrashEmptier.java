@@ -2,73 +2,105 @@ package io.holdfast.sweep.node;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.sweep.filter.Fingerprint;
+import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.DirectoryNotEmptyException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedSet;
 
 /**
- * Deletes for good what a cycle trashed long enough ago: by the clock, and by the time that the node was observed to
- * run, since a clock can be set forward by mistake.
+ * Deletes for good. A piece goes only if two cycles agree on it: the one that trashed it, and a later one whose filter
+ *
+ * <ol>
+ *   <li>passed every check and was released, or approved, and carried out on this node;
+ *   <li>speaks of a moment at least the trash age after the trashing: a writer who saw the piece before it was trashed has
+ *       committed by then;
+ *   <li>was not built by the same single worker as the one that trashed it;
+ *   <li>does not answer to the piece.
+ * </ol>
+ *
+ * What the filter answers to stays, and is judged again by the next cycle.
  */
 final class TrashEmptier {
+
+    private static final System.Logger LOG = System.getLogger(TrashEmptier.class.getName());
 
     private final PieceStore store;
     private final OwnerBooks books;
     private final Duration keep;
+    private final NodeClock clock;
     private final NodeStep.Watch watch;
 
-    TrashEmptier(PieceStore store, OwnerBooks books, Duration keep, NodeStep.Watch watch) {
+    TrashEmptier(PieceStore store, OwnerBooks books, Duration keep, NodeClock clock, NodeStep.Watch watch) {
         this.store = store;
         this.books = books;
         this.keep = keep;
+        this.clock = clock;
         this.watch = watch;
     }
 
-    long empty(OwnerId owner, Instant now) throws IOException {
+    /** The cycles whose trash the later cycle may confirm. */
+    List<Long> due(OwnerId owner, Manifest later, Instant now) throws IOException {
         List<Long> due = new ArrayList<>();
         synchronized (books) {
             if (!books.hits.isEmpty()) {
                 throw new HoldfastException(
                         Category.RETRY,
                         books.hits.size() + " trashed pieces of " + owner + " were read: an alarm stands",
-                        "plan a cycle, which asks the catalogue about them; restore the cycle if they are live",
+                        "run a cycle, which asks the catalogue about them; restore the cycle if they are live",
                         null);
             }
-            books.look(now);
-            for (long cycle : store.trashCycles(owner)) {
-                books.trash.putIfAbsent(cycle, new OwnerBooks.InTrash(now, Duration.ZERO));
-            }
-            books.trash.forEach((cycle, entry) -> {
-                boolean byClock = !entry.since().plus(keep).isAfter(now);
-                if (byClock && entry.observed().compareTo(keep) >= 0) {
+            SortedSet<Long> here = store.trashCycles(owner);
+            books.trash.keySet().retainAll(here);
+            for (long cycle : here) {
+                OwnerBooks.InTrash entry = books.trash.get(cycle);
+                if (entry == null) {
+                    // Its beginning is not known: it counts from now.
+                    books.trash.put(cycle, new OwnerBooks.InTrash(now, ""));
+                    books.write();
+                } else if (cycle < later.cycle() && isOld(entry, later, now) && isIndependent(entry, later)) {
                     due.add(cycle);
                 }
-            });
-            books.write();
+            }
         }
-        long removed = 0;
-        for (long cycle : due) {
-            watch.reached(NodeStep.EMPTY_BEGUN);
-            removed += empty(owner, cycle);
-            watch.reached(NodeStep.EMPTY_DONE);
-        }
-        return removed;
+        return due;
     }
 
-    private long empty(OwnerId owner, long cycle) throws IOException {
-        long removed = 0;
+    private boolean isOld(OwnerBooks.InTrash entry, Manifest later, Instant now) {
+        Instant ripe = clock.noEarlierThanTheJump(entry.since()).plus(keep);
+        return !ripe.isAfter(later.cutoff()) && !ripe.isAfter(now);
+    }
+
+    private static boolean isIndependent(OwnerBooks.InTrash entry, Manifest later) {
+        return entry.builder().isEmpty()
+                || later.builder().isEmpty()
+                || !entry.builder().equals(later.builder());
+    }
+
+    long empty(OwnerId owner, long cycle, LiveFilter filter) throws IOException {
+        watch.reached(NodeStep.EMPTY_BEGUN);
+        long[] counts = new long[2];
+        long[] fingerprint = new long[2];
         boolean alarm = false;
         for (int folder = 0; folder < store.folders() && !alarm; folder++) {
-            List<PieceId> pieces = new ArrayList<>();
+            List<PieceId> garbage = new ArrayList<>();
             store.listTrash(owner, cycle, folder, new PieceStore.Visitor() {
                 @Override
                 public void piece(byte[] id) {
-                    pieces.add(PieceId.wrap(id));
+                    Fingerprint.put(id, 0, id.length, fingerprint, 0);
+                    if (filter.mayContain(fingerprint[0], fingerprint[1])) {
+                        counts[1]++;
+                    } else {
+                        garbage.add(PieceId.wrap(id));
+                    }
                 }
 
                 @Override
@@ -76,24 +108,34 @@ final class TrashEmptier {
                     // Not ours: it stays, and so does the folder around it.
                 }
             });
-            for (PieceId piece : pieces) {
-                removed += store.empty(owner, piece, cycle) ? 1 : 0;
+            for (PieceId piece : garbage) {
+                counts[0] += store.empty(owner, piece, cycle) ? 1 : 0;
             }
             synchronized (books) {
                 alarm = !books.hits.isEmpty();
             }
         }
-        if (!alarm) {
+        if (!alarm && counts[1] == 0) {
+            forget(owner, cycle);
+        }
+        watch.reached(NodeStep.EMPTY_DONE);
+        return counts[0];
+    }
+
+    private void forget(OwnerId owner, long cycle) throws IOException {
+        try {
+            store.dropCycle(owner, cycle);
+        } catch (DirectoryNotEmptyException e) {
+            return; // something that is not a piece lies there
+        }
+        synchronized (books) {
+            books.trash.remove(cycle);
             try {
-                store.dropCycle(owner, cycle);
-            } catch (DirectoryNotEmptyException e) {
-                // Something that is not a piece lies there.
-            }
-            synchronized (books) {
-                books.trash.remove(cycle);
                 books.write();
+            } catch (IOException e) {
+                // The disk is still full. What was deleted is gone, and the books say so with their next change.
+                LOG.log(Level.WARNING, "the books of {0} cannot be written: {1}", owner, e.getMessage());
             }
         }
-        return removed;
     }
 }

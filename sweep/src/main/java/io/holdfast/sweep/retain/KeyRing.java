@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
 import java.security.PublicKey;
 import java.security.Signature;
 import java.time.Instant;
@@ -16,6 +17,7 @@ import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -26,11 +28,14 @@ import org.jspecify.annotations.Nullable;
  * Whose signatures count: public keys with a role and a time, in a file that every node, worker and manager has.
  *
  * <pre>
- *   holdfast-keys 1
+ *   holdfast-keys 2
  *   key manager-2026 manager 2026-01-01T00:00:00Z 2027-02-01T00:00:00Z BASE64
  *   key ann operator 2026-01-01T00:00:00Z 2028-01-01T00:00:00Z BASE64
  *   revoked manager-2025 2026-03-02T10:15:00Z
+ *   sealed 3 SHA-256
  * </pre>
+ *
+ * The last line seals the file: a copy that was cut short would otherwise have lost its revocations, which come last.
  *
  * To rotate, add the new key while the old one is still valid, then let the manager sign with the new one. A revoked key
  * counts for nothing from the moment that the file says so, whatever time is written in what it signed: the file is
@@ -43,13 +48,19 @@ public final class KeyRing {
         /** Manifests, releases, permits, the end of alarms. */
         MANAGER,
         /** Approvals and restores. */
-        OPERATOR
+        OPERATOR,
+        /** A worker's proof of who it is; nothing that a node acts on. */
+        WORKER
     }
 
     /** A key as the file has it. */
     public record Entry(String id, Role role, Instant from, Instant until, String publicText) {}
 
-    private static final String HEAD = "holdfast-keys 1";
+    private static final String HEAD = "holdfast-keys 2";
+
+    /** Not sealed; read, and sealed with the next change. */
+    private static final String HEAD_BEFORE = "holdfast-keys 1";
+
     private static final long FILE_MAX = 1 << 20;
 
     private final @Nullable Path file;
@@ -191,10 +202,7 @@ public final class KeyRing {
         if (size > FILE_MAX) {
             throw corrupt("has " + size + " bytes");
         }
-        List<String> lines = Files.readAllLines(from, StandardCharsets.US_ASCII);
-        if (lines.isEmpty() || !lines.getFirst().equals(HEAD)) {
-            throw corrupt("does not begin with '" + HEAD + "'");
-        }
+        List<String> lines = unsealed(Files.readAllLines(from, StandardCharsets.US_ASCII));
         entries.clear();
         revoked.clear();
         parsed.clear();
@@ -203,6 +211,32 @@ public final class KeyRing {
         }
         readAt = time;
         readSize = size;
+    }
+
+    /** The lines without the seal, which must fit them. */
+    private static List<String> unsealed(List<String> lines) {
+        String head = lines.isEmpty() ? "" : lines.getFirst();
+        if (head.equals(HEAD_BEFORE)) {
+            return lines;
+        }
+        if (!head.equals(HEAD)) {
+            throw corrupt("does not begin with '" + HEAD + "'");
+        }
+        List<String> body = lines.subList(0, lines.size() - 1);
+        if (!lines.getLast().equals(seal(body))) {
+            throw corrupt("is not sealed: it was cut short, or changed by hand");
+        }
+        return body;
+    }
+
+    private static String seal(List<String> lines) {
+        try {
+            byte[] text = String.join("\n", lines).getBytes(StandardCharsets.US_ASCII);
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text);
+            return "sealed " + (lines.size() - 1) + " " + HexFormat.of().formatHex(digest);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("SHA-256 is missing", e);
+        }
     }
 
     private void parse(String line) {
@@ -239,6 +273,7 @@ public final class KeyRing {
                     + entry.publicText());
         }
         revoked.forEach((id, at) -> lines.add("revoked " + id + " " + at));
+        lines.add(seal(lines));
         Path next = to.resolveSibling(to.getFileName() + ".next");
         Files.writeString(next, String.join("\n", lines) + "\n", StandardCharsets.US_ASCII);
         Files.move(next, to, StandardCopyOption.ATOMIC_MOVE);

@@ -35,6 +35,8 @@ import java.util.Objects;
  * @param digest SHA-256 over the filter's bytes, in hexadecimal digits
  * @param witnesses fingerprints of live pieces that the filter must answer to, drawn after its builder had committed
  *     itself to the digest
+ * @param builder who built the filter alone; empty if two did and agree, if there is one worker only, or within one process.
+ *     A piece is deleted for good only if the filters of its two cycles were not built by the same one alone
  * @param keyId which key signs; empty within one process, where nothing is signed
  */
 public record Manifest(
@@ -53,6 +55,7 @@ public record Manifest(
         long seed,
         String digest,
         List<Fingerprint> witnesses,
+        String builder,
         String keyId) {
 
     /** How many live pieces a filter is tried with. */
@@ -61,7 +64,7 @@ public record Manifest(
     /** How long a manifest is good for. */
     public static final Duration VALID_FOR = Duration.ofHours(24);
 
-    private static final String DOMAIN = "holdfast retain 2";
+    private static final String DOMAIN = "holdfast retain 3";
     private static final int TEXT_MAX = 512;
 
     public Manifest {
@@ -79,9 +82,10 @@ public record Manifest(
                     "use SHA-256 and at most " + TEXT_MAX + " letters");
         }
         witnesses = List.copyOf(witnesses);
-        if (witnesses.size() > WITNESSES || keyId.length() > TEXT_MAX) {
+        if (witnesses.size() > WITNESSES || builder.length() > TEXT_MAX || keyId.length() > TEXT_MAX) {
             throw HoldfastException.misuse(
-                    witnesses.size() + " witnesses, a key id of " + keyId.length() + " letters",
+                    witnesses.size() + " witnesses, a builder of " + builder.length() + " and a key id of "
+                            + keyId.length() + " letters",
                     "name at most " + WITNESSES + " witnesses");
         }
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
@@ -116,7 +120,39 @@ public record Manifest(
                 filter.seed(),
                 FilterFormat.digestText(filter),
                 List.of(),
+                "",
                 "");
+    }
+
+    /** The same with the id of the key that signs it. */
+    public Manifest signedBy(String id) {
+        return with(builder, id);
+    }
+
+    /** The same of a filter that was built by one worker alone. */
+    public Manifest builtBy(String worker) {
+        return with(worker, keyId);
+    }
+
+    private Manifest with(String builtBy, String signedBy) {
+        return new Manifest(
+                owner,
+                node,
+                cycle,
+                attempt,
+                issuedAt,
+                goodUntil,
+                cutoff,
+                incarnation,
+                rows,
+                distinctLeast,
+                fingerprintVersion,
+                filterVersion,
+                seed,
+                digest,
+                witnesses,
+                builtBy,
+                signedBy);
     }
 
     public byte[] encode() {
@@ -142,6 +178,7 @@ public record Manifest(
                 out.writeLong(witness.high());
                 out.writeLong(witness.low());
             }
+            out.writeUTF(builder);
             out.writeUTF(keyId);
         } catch (IOException e) {
             throw new IllegalStateException("writing to memory failed", e);
@@ -171,6 +208,7 @@ public record Manifest(
                     in.readLong(),
                     in.readUTF(),
                     witnesses(in),
+                    in.readUTF(),
                     in.readUTF());
             if (in.read() >= 0) {
                 throw new IOException("it goes on after its end");

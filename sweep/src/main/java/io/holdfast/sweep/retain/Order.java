@@ -16,9 +16,9 @@ import java.time.Instant;
  * What a node is told to do with a cycle that it has examined, signed as exactly the bytes of {@link #encode()}. It
  * names node, cycle, filter and number, so it can be used for nothing else; used twice, it does nothing the second time.
  *
- * @param cycle which cycle; 0 for EMPTY, which is about all that is old enough
+ * @param cycle which cycle; 0 for EMPTY and LOSSES, which are about no single one
  * @param digest of the filter that was examined; empty where no filter is meant
- * @param count how many pieces the node said it would trash
+ * @param count how many pieces the node said it would trash, or are lost
  * @param detail the operator's name, or the piece of an alarm
  */
 public record Order(
@@ -49,8 +49,12 @@ public record Order(
         RESTORE(KeyRing.Role.OPERATOR),
         /** Delete for good what has been in the trash long enough. */
         EMPTY(KeyRing.Role.MANAGER),
-        /** The piece of an alarm was rightly trashed: the catalogue was asked. */
-        END_ALARM(KeyRing.Role.MANAGER);
+        /** The catalogue was asked about the piece of an alarm. */
+        END_ALARM(KeyRing.Role.MANAGER),
+        /** The catalogue knows a piece in the trash: bring it back. */
+        RESCUE(KeyRing.Role.MANAGER),
+        /** So many live pieces are known to be lost on the node. */
+        LOSSES(KeyRing.Role.OPERATOR);
 
         private final KeyRing.Role role;
 
@@ -64,7 +68,7 @@ public record Order(
     }
 
     public Order {
-        boolean aboutOneCycle = kind != Kind.EMPTY;
+        boolean aboutOneCycle = kind != Kind.EMPTY && kind != Kind.LOSSES;
         if (cycle < 0 || (aboutOneCycle && cycle == 0) || count < 0 || !digest.matches("|[0-9a-f]{64}")) {
             throw HoldfastException.misuse(
                     "an order to " + kind + " cycle " + cycle + ", " + count + " pieces, digest '" + digest + "'",

@@ -23,6 +23,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A key that signs, and the file it is kept in:
@@ -42,13 +43,15 @@ public final class SigningKey {
     static final Pattern ID = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
     private static final String HEAD = "holdfast-signing-key 1";
+    private static final String PEM_PRIVATE = "-----BEGIN PRIVATE KEY-----";
+    private static final String PEM_PUBLIC = "-----BEGIN PUBLIC KEY-----";
     private static final long FILE_MAX = 4096;
 
     private final String id;
     private final PrivateKey privateKey;
-    private final PublicKey publicKey;
+    private final @Nullable PublicKey publicKey;
 
-    private SigningKey(String id, PrivateKey privateKey, PublicKey publicKey) {
+    private SigningKey(String id, PrivateKey privateKey, @Nullable PublicKey publicKey) {
         this.id = checkId(id);
         this.privateKey = privateKey;
         this.publicKey = publicKey;
@@ -75,9 +78,14 @@ public final class SigningKey {
         return id;
     }
 
-    /** The public half, as a {@link KeyRing} has it. */
+    /** The public half, as a {@link KeyRing} has it; a PEM file does not have it. */
     public String publicText() {
-        return Base64.getEncoder().encodeToString(publicKey.getEncoded());
+        PublicKey known = publicKey;
+        if (known == null) {
+            throw HoldfastException.misuse(
+                    "the file of key " + id + " has no public half", "add it with 'holdfast sweep keys add'");
+        }
+        return Base64.getEncoder().encodeToString(known.getEncoded());
     }
 
     public Signed sign(byte[] text) {
@@ -115,6 +123,9 @@ public final class SigningKey {
             throw corrupt(file, null);
         }
         List<String> lines = Files.readAllLines(file, StandardCharsets.US_ASCII);
+        if (!lines.isEmpty() && lines.getFirst().equals(PEM_PRIVATE)) {
+            return pem(file, lines);
+        }
         if (lines.size() != 4
                 || !lines.get(0).equals(HEAD)
                 || !lines.get(1).startsWith("id ")
@@ -134,12 +145,57 @@ public final class SigningKey {
         }
     }
 
+    /** PKCS#8, as openssl makes it. It carries no id, so the file's name does: ID.pem or ID.key. */
+    private static SigningKey pem(Path file, List<String> lines) {
+        String name = "" + file.getFileName();
+        String id = name.replaceFirst("\\.(pem|key)$", "");
+        try {
+            byte[] secret = pemBytes(lines, PEM_PRIVATE);
+            PrivateKey key = KeyFactory.getInstance(ALGORITHM).generatePrivate(new PKCS8EncodedKeySpec(secret));
+            return new SigningKey(checkId(id), key, null);
+        } catch (GeneralSecurityException | IllegalArgumentException e) {
+            throw new HoldfastException(
+                    Category.CORRUPT,
+                    name + " is no Ed25519 key in PKCS#8",
+                    "make one with: openssl genpkey -algorithm ed25519 -out " + id + ".pem",
+                    e);
+        }
+    }
+
+    /** The public half in a PEM file (SPKI), as a {@link KeyRing} has it. */
+    public static String publicPem(Path file) throws IOException {
+        try {
+            if (Files.size(file) > FILE_MAX) {
+                throw new IllegalArgumentException(Files.size(file) + " bytes");
+            }
+            byte[] bytes = pemBytes(Files.readAllLines(file, StandardCharsets.US_ASCII), PEM_PUBLIC);
+            String text = Base64.getEncoder().encodeToString(bytes);
+            publicKey(text);
+            return text;
+        } catch (GeneralSecurityException | IllegalArgumentException e) {
+            throw new HoldfastException(
+                    Category.CORRUPT,
+                    file.getFileName() + " is no public Ed25519 key",
+                    "make it with: openssl pkey -in ID.pem -pubout -out ID.pub",
+                    e);
+        }
+    }
+
+    private static byte[] pemBytes(List<String> lines, String head) {
+        String end = head.replace("BEGIN", "END");
+        int last = lines.indexOf(end);
+        if (lines.isEmpty() || !lines.getFirst().equals(head) || last < 0) {
+            throw new IllegalArgumentException("it does not begin with " + head + " and end with " + end);
+        }
+        return Base64.getDecoder().decode(String.join("", lines.subList(1, last)));
+    }
+
     static PublicKey publicKey(String text) throws GeneralSecurityException {
         return KeyFactory.getInstance(ALGORITHM)
                 .generatePublic(new X509EncodedKeySpec(Base64.getDecoder().decode(text)));
     }
 
-    private static HoldfastException corrupt(Path file, @org.jspecify.annotations.Nullable Exception cause) {
+    private static HoldfastException corrupt(Path file, @Nullable Exception cause) {
         return new HoldfastException(
                 Category.CORRUPT,
                 file.getFileName() + " is no signing key",

@@ -87,7 +87,8 @@ final class Failures {
         Metadata trailers = Status.trailersFromThrowable(failure);
         String named = trailers == null ? null : trailers.get(CATEGORY);
         String action = trailers == null ? null : trailers.get(ACTION);
-        String text = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+        String text =
+                Wire.words(status.getDescription() == null ? status.getCode().name() : status.getDescription());
         if (named != null) {
             for (Category category : Category.values()) {
                 if (category.name().equals(named)) {

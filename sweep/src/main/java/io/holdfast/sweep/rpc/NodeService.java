@@ -7,6 +7,7 @@ import io.holdfast.sweep.node.Incoming;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.proto.AlarmLine;
 import io.holdfast.sweep.proto.CarryResponse;
@@ -137,13 +138,19 @@ public final class NodeService extends SweepNodeGrpc.SweepNodeImplBase {
                 .setLive(progress.live())
                 .setYoung(progress.young())
                 .setFailed(progress.failed())
-                .setDetail(Wire.words(progress.detail()));
+                .setDetail(Wire.words(progress.detail()))
+                .setTrashBuilder(progress.trashBuilder());
         List<NodeStatus.Alarm> alarms = progress.alarms();
         for (NodeStatus.Alarm alarm : alarms.subList(0, Math.min(Wire.ALARMS_MAX, alarms.size()))) {
             message.addAlarms(AlarmLine.newBuilder()
                     .setCycle(alarm.cycle())
                     .setPieceId(ByteString.copyFrom(alarm.id().bytes()))
                     .setAtMillis(alarm.at().toEpochMilli()));
+        }
+        for (Suspect suspect : progress.suspects()) {
+            message.addSuspects(AlarmLine.newBuilder()
+                    .setCycle(suspect.cycle())
+                    .setPieceId(ByteString.copyFrom(suspect.id().bytes())));
         }
         return message.build();
     }

@@ -8,6 +8,7 @@ import io.holdfast.sweep.proto.RegisterRequest;
 import io.holdfast.sweep.proto.StatusRequest;
 import io.holdfast.sweep.proto.StatusResponse;
 import io.holdfast.sweep.proto.SweepManagerGrpc;
+import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.Signed;
 import java.time.Duration;
 import java.util.Map;
@@ -22,10 +23,17 @@ public final class Peers implements AutoCloseable {
     private static final int CALL_SECONDS = 10;
 
     private final Optional<TlsFiles> tls;
+    private final Optional<KeyRing> ring;
     private final Map<String, ManagedChannel> channels = new ConcurrentHashMap<>();
 
     public Peers(Optional<TlsFiles> tls) {
+        this(tls, Optional.empty());
+    }
+
+    /** @param ring whose keys of role worker prove who a worker is, where there is no TLS */
+    public Peers(Optional<TlsFiles> tls, Optional<KeyRing> ring) {
         this.tls = tls;
+        this.ring = ring;
     }
 
     private ManagedChannel channel(String address) {
@@ -43,7 +51,7 @@ public final class Peers implements AutoCloseable {
     }
 
     public RemoteWorker worker(String address) {
-        return new RemoteWorker(address, channel(address));
+        return new RemoteWorker(address, channel(address), ring);
     }
 
     public RemoteNode node(NodeId id, String address) {

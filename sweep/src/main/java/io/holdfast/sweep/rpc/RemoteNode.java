@@ -13,6 +13,7 @@ import io.holdfast.sweep.manager.NodePort;
 import io.holdfast.sweep.node.NodeAgent;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
@@ -23,6 +24,7 @@ import io.holdfast.sweep.proto.ProgressRequest;
 import io.holdfast.sweep.proto.ProgressResponse;
 import io.holdfast.sweep.proto.RetainChunk;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
+import io.holdfast.sweep.retain.Order;
 import io.holdfast.sweep.retain.Signed;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -39,6 +41,9 @@ public final class RemoteNode implements NodePort {
     private static final int CALL_SECONDS = 10;
     private static final int RESTORE_SECONDS = 3600;
     private static final int RETAIN_SECONDS = 600;
+    /** A filter may arrive as slowly as 1 MiB a second. */
+    private static final int BYTES_A_SECOND_LOG = 20;
+
     private static final int CHUNK_BYTES = 256 * 1024;
 
     private final NodeId id;
@@ -79,12 +84,16 @@ public final class RemoteNode implements NodePort {
         }
     }
 
-    /** Restoring and emptying take as long as they take; the other orders only begin something. */
+    /** Restoring and emptying take their time; the other orders only begin something, and a node that hangs is left. */
+    private static int seconds(Order.Kind kind) {
+        return kind == Order.Kind.RESTORE || kind == Order.Kind.EMPTY ? RESTORE_SECONDS : CALL_SECONDS;
+    }
+
     @Override
     public NodeAgent.Carried carry(Signed order) {
         try {
             CarryResponse answer = SweepNodeGrpc.newBlockingStub(channel)
-                    .withDeadlineAfter(RESTORE_SECONDS, TimeUnit.SECONDS)
+                    .withDeadlineAfter(seconds(Order.decode(order.text()).kind()), TimeUnit.SECONDS)
                     .carry(Wire.encode(order));
             return new NodeAgent.Carried(answer.getCount(), Wire.words(answer.getDetail()));
         } catch (StatusRuntimeException e) {
@@ -118,14 +127,21 @@ public final class RemoteNode implements NodePort {
                 message.getYoung(),
                 message.getFailed(),
                 Wire.words(message.getDetail()),
-                alarms);
+                alarms,
+                Wire.words(message.getTrashBuilder()),
+                message.getSuspectsList().stream()
+                        .limit(Suspect.MOST)
+                        .map(suspect -> new Suspect(
+                                suspect.getCycle(),
+                                PieceId.of(suspect.getPieceId().toByteArray())))
+                        .toList());
     }
 
     /** Sends a filter, and waits until the node has checked it. */
     void retain(Signed manifest, LiveFilter filter) {
         Upload upload = new Upload();
         SweepNodeGrpc.newStub(channel)
-                .withDeadlineAfter(RETAIN_SECONDS, TimeUnit.SECONDS)
+                .withDeadlineAfter(RETAIN_SECONDS + (filter.geometry().bytes() >> BYTES_A_SECOND_LOG), TimeUnit.SECONDS)
                 .retain(upload);
         try (OutputStream out = new BufferedOutputStream(upload.chunks(manifest), CHUNK_BYTES)) {
             FilterFormat.write(filter, out);

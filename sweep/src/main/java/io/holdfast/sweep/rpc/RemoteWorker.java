@@ -1,5 +1,6 @@
 package io.holdfast.sweep.rpc;
 
+import com.google.protobuf.ByteString;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
@@ -14,11 +15,16 @@ import io.holdfast.sweep.proto.FrameReply;
 import io.holdfast.sweep.proto.PingRequest;
 import io.holdfast.sweep.proto.PingResponse;
 import io.holdfast.sweep.proto.SweepWorkerGrpc;
+import io.holdfast.sweep.retain.KeyRing;
+import io.holdfast.sweep.retain.Manifest;
 import io.holdfast.sweep.retain.Signed;
+import io.holdfast.sweep.retain.WorkerProof;
 import io.holdfast.sweep.transfer.Frame;
 import io.holdfast.sweep.transfer.NodeBuilt;
 import io.holdfast.sweep.transfer.SessionKey;
 import io.holdfast.sweep.transfer.SessionStart;
+import java.security.SecureRandom;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,16 +34,19 @@ import java.util.function.Function;
 /** A worker in another process. */
 public final class RemoteWorker implements WorkerPort {
 
+    private static final SecureRandom RANDOM = new SecureRandom();
     private static final int CALL_SECONDS = 10;
     /** The end of a session computes the digests of all filters. */
     private static final int END_SECONDS = 600;
 
     private final String address;
     private final ManagedChannel channel;
+    private final Optional<KeyRing> ring;
 
-    RemoteWorker(String address, ManagedChannel channel) {
+    RemoteWorker(String address, ManagedChannel channel, Optional<KeyRing> ring) {
         this.address = address;
         this.channel = channel;
+        this.ring = ring;
     }
 
     @Override
@@ -57,8 +66,31 @@ public final class RemoteWorker implements WorkerPort {
 
     @Override
     public Pong ping() {
-        PingResponse pong = call(CALL_SECONDS, stub -> stub.ping(PingRequest.getDefaultInstance()));
-        return new Pong(pong.getIncarnation(), pong.getFilterMemory(), pong.getFilterMemoryUsed());
+        byte[] nonce = new byte[WorkerProof.NONCE_BYTES];
+        RANDOM.nextBytes(nonce);
+        PeerSubject subject = new PeerSubject();
+        PingRequest request =
+                PingRequest.newBuilder().setNonce(ByteString.copyFrom(nonce)).build();
+        PingResponse pong =
+                call(CALL_SECONDS, stub -> stub.withInterceptors(subject).ping(request));
+        String identity = subject.name().orElseGet(() -> byKey(pong, nonce));
+        return new Pong(pong.getIncarnation(), pong.getFilterMemory(), pong.getFilterMemoryUsed(), identity);
+    }
+
+    /** A proof that is there must be right; none at all is no identity. */
+    private String byKey(PingResponse pong, byte[] nonce) {
+        if (ring.isEmpty() || !pong.hasProof()) {
+            return "";
+        }
+        Signed signed = Wire.decode(pong.getProof());
+        WorkerProof proof = WorkerProof.decode(signed.text());
+        ring.get().verify(signed, proof.keyId(), KeyRing.Role.WORKER, Instant.now());
+        if (!proof.fits(nonce, address)) {
+            throw HoldfastException.misuse(
+                    "worker " + address + " proves that it is at " + proof.address(),
+                    "name the worker by the address that it advertises");
+        }
+        return "key " + proof.keyId();
     }
 
     @Override
@@ -116,10 +148,19 @@ public final class RemoteWorker implements WorkerPort {
                 .toList();
     }
 
+    /**
+     * The worker sends the filter on, perhaps at 1 MiB a second; a filter takes at most 4 bytes a row. Longer than the worker
+     * waits for the node, so that a node that hangs is not taken for a worker that does.
+     */
+    private static int deliverSeconds(Signed manifest) {
+        long bytes = 4 * Manifest.decode(manifest.text()).rows();
+        return (int) Math.min(Integer.MAX_VALUE, END_SECONDS + CALL_SECONDS * 6L + (bytes >> 20));
+    }
+
     @Override
     public Optional<HoldfastException> deliver(SessionKey session, NodeId node, String nodeAddress, Signed manifest) {
         DeliverResponse answer = call(
-                END_SECONDS,
+                deliverSeconds(manifest),
                 stub -> stub.deliver(DeliverRequest.newBuilder()
                         .setSessionId(Wire.encode(session))
                         .setNodeId(node.name())

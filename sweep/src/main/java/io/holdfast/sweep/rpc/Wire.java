@@ -3,6 +3,7 @@ package io.holdfast.sweep.rpc;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.holdfast.HoldfastException;
+import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
@@ -50,11 +51,12 @@ final class Wire {
                 .setCycle(key.cycle())
                 .setToken(key.token())
                 .setAttempt(key.attempt())
+                .setOwner(key.owner().name())
                 .build();
     }
 
     static SessionKey decode(SessionId id) {
-        return new SessionKey(id.getCycle(), id.getToken(), id.getAttempt());
+        return new SessionKey(new OwnerId(id.getOwner()), id.getCycle(), id.getToken(), id.getAttempt());
     }
 
     static SignedText encode(Signed signed) {
@@ -68,13 +70,13 @@ final class Wire {
         return new Signed(signed.getText().toByteArray(), signed.getSignature().toByteArray());
     }
 
-    /** What is said for people, cut if it is too long. */
+    /** What is said for people: in one line, cut if it is too long. */
     static String words(String text) {
         return words(text, WORDS_MAX);
     }
 
     static String words(String text, int most) {
-        return text.length() <= most ? text : text.substring(0, most - 1) + "…";
+        return Heard.text(text, most);
     }
 
     static String address(String address) {
@@ -134,7 +136,6 @@ final class Wire {
     static StartSessionRequest encode(SessionStart start) {
         StartSessionRequest.Builder message = StartSessionRequest.newBuilder()
                 .setSessionId(encode(start.key()))
-                .setOwner(start.owner().name())
                 .setSeed(start.seed())
                 .setSumKeyHigh(start.keys().high())
                 .setSumKeyLow(start.keys().low());
@@ -155,7 +156,6 @@ final class Wire {
         }
         return new SessionStart(
                 decode(message.getSessionId()),
-                new OwnerId(message.getOwner()),
                 message.getSeed(),
                 new Tally.Keys(message.getSumKeyHigh(), message.getSumKeyLow()),
                 nodes);

@@ -19,6 +19,8 @@ import io.holdfast.sweep.proto.SessionId;
 import io.holdfast.sweep.proto.StartSessionRequest;
 import io.holdfast.sweep.proto.StartSessionResponse;
 import io.holdfast.sweep.proto.SweepWorkerGrpc;
+import io.holdfast.sweep.retain.SigningKey;
+import io.holdfast.sweep.retain.WorkerProof;
 import io.holdfast.sweep.transfer.NodeBuilt;
 import io.holdfast.sweep.worker.SweepWorker;
 import java.nio.ByteBuffer;
@@ -26,14 +28,23 @@ import java.nio.ByteOrder;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A worker's port. */
-public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
+public class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
 
     private final SweepWorker worker;
+    private final @Nullable SigningKey key;
+    private volatile String address = "";
 
     public WorkerService(SweepWorker worker) {
+        this(worker, null);
+    }
+
+    /** @param key of role worker, by which it proves who it is; null if a certificate does that, or nothing */
+    public WorkerService(SweepWorker worker, @Nullable SigningKey key) {
         this.worker = worker;
+        this.key = key;
     }
 
     @Override
@@ -44,7 +55,24 @@ public final class WorkerService extends SweepWorkerGrpc.SweepWorkerImplBase {
                         .setIncarnation(worker.incarnation())
                         .setFilterMemory(worker.filterMemory())
                         .setFilterMemoryUsed(worker.filterMemoryUsed())
+                        .mergeFrom(proof(request))
                         .build());
+    }
+
+    private PingResponse proof(PingRequest request) {
+        SigningKey signing = key;
+        String mine = address;
+        PingResponse.Builder answer = PingResponse.newBuilder();
+        if (signing != null && !mine.isEmpty() && request.getNonce().size() == WorkerProof.NONCE_BYTES) {
+            WorkerProof proof = new WorkerProof(request.getNonce().toByteArray(), mine, signing.id());
+            answer.setProof(Wire.encode(signing.sign(proof.encode())));
+        }
+        return answer.build();
+    }
+
+    /** Where managers reach this worker, which is part of what it signs. */
+    public void reachedAt(String advertised) {
+        address = Wire.address(advertised);
     }
 
     @Override

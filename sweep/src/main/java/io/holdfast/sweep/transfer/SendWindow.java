@@ -22,6 +22,9 @@ public class SendWindow {
     private final SessionKey session;
     private final long bytesMax;
     private final ArrayDeque<Frame> unacknowledged = new ArrayDeque<>();
+    /** When each of them was first put on the wire. */
+    private final ArrayDeque<Long> sentNanos = new ArrayDeque<>();
+
     private long numbered;
     private long acknowledged;
     private long bytes;
@@ -53,6 +56,7 @@ public class SendWindow {
         }
         Frame frame = new Frame(session, ++numbered, batches);
         unacknowledged.add(frame);
+        sentNanos.add(nowNanos);
         bytes += frame.bytes();
         piecesSent += frame.pieces();
         return frame;
@@ -67,6 +71,7 @@ public class SendWindow {
         }
         while (acknowledged < reply.acknowledged()) {
             Frame done = unacknowledged.remove();
+            sentNanos.remove();
             acknowledged = done.number();
             bytes -= done.bytes();
             piecesAcknowledged += done.pieces();
@@ -84,6 +89,12 @@ public class SendWindow {
         lastProgressNanos = nowNanos;
         patience = patience.multipliedBy(2).compareTo(MOST_PATIENCE) < 0 ? patience.multipliedBy(2) : MOST_PATIENCE;
         return List.of(unacknowledged.getFirst(), unacknowledged.getLast());
+    }
+
+    /** For how long the oldest frame that is not acknowledged has been under way. */
+    public Duration oldestAge(long nowNanos) {
+        Long sent = sentNanos.peek();
+        return sent == null ? Duration.ZERO : Duration.ofNanos(nowNanos - sent);
     }
 
     /** Everything that is not acknowledged, for a new connection to the same worker. */

@@ -10,7 +10,7 @@ import java.util.List;
  * @param seed of the filters, fresh each cycle
  * @param nodes in the order in which batches number them
  */
-public record SessionStart(SessionKey key, OwnerId owner, long seed, Tally.Keys keys, List<NodeToBuild> nodes) {
+public record SessionStart(SessionKey key, long seed, Tally.Keys keys, List<NodeToBuild> nodes) {
 
     /** The most nodes of one session: what is told of them at its end must fit into a message. */
     public static final int NODES_MAX = 16_000;
@@ -25,6 +25,10 @@ public record SessionStart(SessionKey key, OwnerId owner, long seed, Tally.Keys 
         if (nodes.stream().map(NodeToBuild::node).distinct().count() != nodes.size()) {
             throw HoldfastException.misuse("a session that names a node twice", "name each node once");
         }
+    }
+
+    public OwnerId owner() {
+        return key.owner();
     }
 
     /** What the filters take in memory. */

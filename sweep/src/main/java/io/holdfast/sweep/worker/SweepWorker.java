@@ -79,11 +79,12 @@ public class SweepWorker {
             }
             return;
         }
-        if (!sessions.isEmpty() && sessions.lastKey().compareTo(key) > 0) {
+        SessionKey later = sessions.higherKey(key);
+        if (later != null && later.owner().equals(key.owner())) {
             throw new HoldfastException(
-                    Category.GONE, key + " comes after " + sessions.lastKey(), "this manager has lost the cycle", null);
+                    Category.GONE, key + " comes after " + later, "this manager has lost the cycle", null);
         }
-        sessions.keySet().removeIf(other -> !other.sameCycle(key));
+        sessions.keySet().removeIf(other -> other.owner().equals(key.owner()) && !other.sameCycle(key));
         long needed = start.filterBytes();
         long used = filterMemoryUsed();
         if (used + needed > filterMemory) {

@@ -56,6 +56,11 @@ class FingerprintScanTest {
 
     /** Sees which arrays its fingerprints come in. */
     private static final class Target implements FingerprintScan.Target {
+        @Override
+        public void wrongLength(int given) {
+            throw new IllegalStateException("an id of " + given + " bytes");
+        }
+
         private final Set<long[]> arrays = Collections.newSetFromMap(new IdentityHashMap<>());
         private final AtomicLong pieces = new AtomicLong();
 

@@ -6,13 +6,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.HoldfastException;
+import io.holdfast.sweep.piece.NodeId;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Timestamp;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +66,52 @@ class H2CatalogueTest extends CatalogueContract {
                 insert.addBatch();
             }
             insert.executeBatch();
+        }
+    }
+
+    /** A data source that says it is another product, and hands over the statements that are prepared. */
+    private DataSource pretending(String product, List<String> statements) {
+        return (DataSource) proxy(DataSource.class, pool, product, statements);
+    }
+
+    private static Object proxy(Class<?> type, Object of, String product, List<String> statements) {
+        return Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> {
+            if (method.getName().equals("getDatabaseProductName")) {
+                return product;
+            }
+            if (method.getName().equals("prepareStatement")) {
+                statements.add((String) args[0]);
+            }
+            Object result = method.invoke(of, args);
+            return switch (result) {
+                case Connection connection -> proxy(Connection.class, connection, product, statements);
+                case DatabaseMetaData data -> proxy(DatabaseMetaData.class, data, product, statements);
+                case null, default -> result;
+            };
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"MySQL", "Microsoft SQL Server", "MariaDB", "Something"})
+    void databaseThatWouldLockEveryRowIsRefused(String product) {
+        Catalogue catalogue =
+                JdbcCatalogue.of(pretending(product, new ArrayList<>()), QUERY).owner("photos");
+        assertThatThrownBy(() -> catalogue.open().close())
+                .isInstanceOf(HoldfastException.class)
+                .hasMessageContaining("a catalogue on " + product);
+    }
+
+    @Test
+    void onlyTheNodesAskedForAreReadAgain() throws Exception {
+        insert(rows(2_000));
+        List<String> statements = new ArrayList<>();
+        Catalogue catalogue =
+                JdbcCatalogue.of(pretending("H2", statements), QUERY).owner("photos");
+        try (Catalogue.Snapshot snapshot = catalogue.open()) {
+            List<NodeId> seen = new ArrayList<>();
+            snapshot.scan(0, Set.of(new NodeId("node-1"), new NodeId("node-2")), (node, id, at) -> seen.add(node));
+            assertThat(seen).isNotEmpty().containsOnly(new NodeId("node-1"), new NodeId("node-2"));
+            assertThat(statements.getLast()).endsWith("where q.node in (?, ?)");
         }
     }
 

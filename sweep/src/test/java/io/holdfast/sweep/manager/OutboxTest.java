@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Time;
+import io.holdfast.sweep.node.Fleet;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.retain.Signed;
 import io.holdfast.sweep.transfer.Frame;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.Test;
 
 class OutboxTest {
 
-    private static final SessionKey SESSION = new SessionKey(1, 1, 1);
+    private static final SessionKey SESSION = new SessionKey(Fleet.PHOTOS, 1, 1, 1);
     private static final int SCANNERS = 4;
     private static final int NODES = 3;
     private static final int BATCHES = 400;
@@ -117,7 +118,7 @@ class OutboxTest {
 
         @Override
         public Pong ping() {
-            return new Pong(1, 0, 0);
+            return new Pong(1, 0, 0, "slow");
         }
 
         @Override

@@ -29,6 +29,9 @@ final class SimCatalogue implements Catalogue {
     private final Map<Instant, Map<NodeId, List<PieceId>>> snapshots = new HashMap<>();
     double failRate;
 
+    /** What goes on in the world while a snapshot is opened: counting a large table takes minutes. */
+    Runnable opening = () -> {};
+
     SimCatalogue(OwnerId owner, Time time, RandomGenerator random) {
         this.owner = owner;
         this.time = time;
@@ -63,6 +66,7 @@ final class SimCatalogue implements Catalogue {
         pieces.forEach((node, ids) -> copy.put(node, new ArrayList<>(ids)));
         Instant takenAt = Instant.ofEpochMilli(time.instant().toEpochMilli());
         snapshots.put(takenAt, copy);
+        opening.run();
         return new Snapshot() {
             @Override
             public Instant takenAt() {

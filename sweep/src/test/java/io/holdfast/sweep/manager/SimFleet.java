@@ -1,5 +1,6 @@
 package io.holdfast.sweep.manager;
 
+import io.holdfast.DutyRunner;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Ledger;
@@ -101,6 +102,7 @@ final class SimFleet implements AutoCloseable {
         final TreeSet<PieceId> garbage = new TreeSet<>();
         private @Nullable NodeAgent agent;
         private int killAfterTrashed = -1;
+        boolean lies;
         private int life;
 
         SimNode(String name) {
@@ -307,7 +309,7 @@ final class SimFleet implements AutoCloseable {
 
         @Override
         public Pong ping() {
-            return call(() -> new Pong(worker.up().incarnation(), 0, 0));
+            return call(() -> new Pong(worker.up().incarnation(), 0, 0, worker.name));
         }
 
         @Override
@@ -410,6 +412,26 @@ final class SimFleet implements AutoCloseable {
         }
 
         CycleReport run() {
+            DutyRunner duties = DutyRunner.manual(world.time);
+            Runnable renewing = () -> {
+                if (!killed) {
+                    duties.runDue();
+                }
+            };
+            world.everyTick.add(renewing);
+            try {
+                return manager(duties).run();
+            } finally {
+                world.everyTick.remove(renewing);
+            }
+        }
+
+        /** Lets the nodes delete for good what two cycles agree on. */
+        SweepManager.Emptied empty() {
+            return manager(DutyRunner.manual(world.time)).empty();
+        }
+
+        private SweepManager manager(DutyRunner duties) {
             return SweepManager.of(catalogue, KEY, store(this), name)
                     .nodes(nodes.stream().map(node -> guarded(node, this)).toList())
                     .workers(() -> workers.stream()
@@ -426,12 +448,12 @@ final class SimFleet implements AutoCloseable {
                                 alive();
                             },
                             world.random::nextLong,
-                            parts)
-                    .run();
+                            parts,
+                            () -> duties);
         }
     }
 
-    private static NodePort guarded(SimNode node, SimManager manager) {
+    private NodePort guarded(SimNode node, SimManager manager) {
         return new NodePort() {
             @Override
             public NodeId id() {
@@ -446,7 +468,8 @@ final class SimFleet implements AutoCloseable {
             @Override
             public NodeProgress progress(OwnerId owner, long cycle) {
                 manager.alive();
-                return node.progress(owner, cycle);
+                NodeProgress told = node.progress(owner, cycle);
+                return node.lies ? ProgressLie.random(told, world.random) : told;
             }
 
             @Override
@@ -543,6 +566,13 @@ final class SimFleet implements AutoCloseable {
                 }
             }
         }
+    }
+
+    long garbageInTrash() {
+        return nodes.stream()
+                .mapToLong(node ->
+                        node.garbage.stream().filter(node.store::hasTrashed).count())
+                .sum();
     }
 
     long garbageLeft() {

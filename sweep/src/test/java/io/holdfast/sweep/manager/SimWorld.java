@@ -5,7 +5,9 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.ManualTime;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.PriorityQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.random.RandomGenerator;
 
 /**
@@ -14,12 +16,17 @@ import java.util.random.RandomGenerator;
  */
 final class SimWorld {
 
+    private static final Duration TICK = Duration.ofSeconds(15);
+
     private record Event(long at, long number, Runnable action) {}
 
     final ManualTime time = new ManualTime();
     final RandomGenerator random;
     private final PriorityQueue<Event> events =
             new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
+    /** What happens by itself as time passes: the duties of managers. */
+    final List<Runnable> everyTick = new CopyOnWriteArrayList<>();
+
     private long numbered;
     private int depth;
 
@@ -70,16 +77,21 @@ final class SimWorld {
             long until = time.nanoTime() + atMost.toNanos();
             while (!events.isEmpty() && events.peek().at() <= until) {
                 Event event = events.remove();
-                if (event.at() > time.nanoTime()) {
-                    time.advance(Duration.ofNanos(event.at() - time.nanoTime()));
-                }
+                passUntil(event.at());
                 event.action().run();
+                everyTick.forEach(Runnable::run);
             }
-            if (until > time.nanoTime()) {
-                time.advance(Duration.ofNanos(until - time.nanoTime()));
-            }
+            passUntil(until);
         } finally {
             depth--;
+        }
+    }
+
+    private void passUntil(long nanos) {
+        while (nanos > time.nanoTime()) {
+            long step = everyTick.isEmpty() ? Long.MAX_VALUE : TICK.toNanos();
+            time.advance(Duration.ofNanos(Math.min(nanos - time.nanoTime(), step)));
+            everyTick.forEach(Runnable::run);
         }
     }
 

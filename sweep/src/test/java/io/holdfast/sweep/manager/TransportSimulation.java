@@ -24,8 +24,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Manager, workers and nodes of the product in a world that loses, repeats, reorders, delays and corrupts what is sent,
- * kills each of them at any moment, and runs two managers at once. Whatever happens, no live piece is trashed; when the
- * world is healed, clean cycles trash all garbage, and without lies nobody is accused of one.
+ * kills each of them at any moment, lets a node lie and a snapshot take minutes to open, and runs two managers at once.
+ * Whatever happens, no live piece is trashed; when the world is healed, clean cycles trash all garbage, later ones delete it
+ * for good, and without lies nobody is accused of one.
  */
 class TransportSimulation {
 
@@ -71,6 +72,9 @@ class TransportSimulation {
             world.run(Duration.ofDays(10));
             boolean lies = random.nextInt(4) == 0;
             worsen(fleet, random, lies);
+            if (bug == SimFleet.Bug.ATTEMPT_IGNORED) {
+                loseWorkers(fleet);
+            }
             for (int i = 0; i < 3; i++) {
                 troubledCycle(fleet, random, i);
                 fleet.checkLive();
@@ -113,6 +117,22 @@ class TransportSimulation {
         world.delay = random.nextInt(3) * 0.1;
         world.corrupt = lies ? 0.05 : 0;
         fleet.catalogue.failRate = random.nextInt(4) == 0 ? 0.3 : 0;
+        if (random.nextInt(4) == 0) {
+            fleet.catalogue.opening = () -> world.run(Duration.ofMinutes(5));
+        }
+        if (lies && random.nextBoolean()) {
+            fleet.nodes.getLast().lies = true;
+        }
+    }
+
+    /** Workers die soon in each cycle, and old frames arrive late: what a worker that mixes up attempts falls for. */
+    private static void loseWorkers(SimFleet fleet) {
+        fleet.world.lose = 0;
+        fleet.world.corrupt = 0;
+        fleet.world.repeat = 0.5;
+        fleet.catalogue.failRate = 0;
+        fleet.catalogue.opening = () -> fleet.world.later(
+                fleet.world.between(1, 300), fleet.workers.get(fleet.world.random.nextInt(fleet.workers.size()))::kill);
     }
 
     /** A cycle in which something dies, or another manager comes in between. */
@@ -175,6 +195,8 @@ class TransportSimulation {
         world.delay = 0;
         world.corrupt = 0;
         fleet.catalogue.failRate = 0;
+        fleet.catalogue.opening = () -> {};
+        fleet.nodes.forEach(node -> node.lies = false);
         world.run(Duration.ofDays(4));
         fleet.checkLive();
         fleet.log().endAlarms(SimFleet.OWNER);
@@ -188,5 +210,17 @@ class TransportSimulation {
         }
         assertThat(fleet.garbageLeft()).as("garbage after clean cycles").isZero();
         assertThat(fleet.log().state(SimFleet.OWNER).alarms()).isEmpty();
+        assertThat(fleet.new SimManager("early").empty().removed())
+                .as("deleted for good before a cycle has confirmed it")
+                .isZero();
+        for (int i = 0; i < 4 && fleet.garbageInTrash() > 0; i++) {
+            world.run(Duration.ofDays(8));
+            fleet.new SimManager("later-" + i).run();
+            assertThat(fleet.new SimManager("emptying-" + i).empty().failures()).isEmpty();
+            fleet.checkLive();
+        }
+        assertThat(fleet.garbageInTrash())
+                .as("garbage that two cycles agree on")
+                .isZero();
     }
 }

@@ -125,6 +125,13 @@ public final class Fleet implements AutoCloseable {
         return filter;
     }
 
+    /** A filter that hardly answers to anything by chance. */
+    public static LiveFilter sharpFilter(Collection<PieceId> live, long seed) {
+        LiveFilter filter = LiveFilter.empty(FilterGeometry.forRate(live.size(), 0.0001), seed);
+        live.forEach(id -> filter.add(Fingerprint.of(id.bytes())));
+        return filter;
+    }
+
     public Manifest manifest(NodeId node, OwnerId owner, long cycle, Collection<PieceId> live, LiveFilter filter) {
         return Manifest.of(
                 owner, node, cycle, time.instant(), time.instant(), "db-1", live.size(), live.size(), filter);

@@ -38,6 +38,10 @@ public final class MemoryPieceStore implements PieceStore {
         return live.containsKey(id);
     }
 
+    public boolean hasTrashed(PieceId id) {
+        return trash.values().stream().anyMatch(cycle -> cycle.containsKey(id));
+    }
+
     @Override
     public int idBytes() {
         return idBytes;
@@ -48,6 +52,15 @@ public final class MemoryPieceStore implements PieceStore {
         boolean was = live.put(id, time.instant()) != null;
         boolean back = trash.values().stream().anyMatch(cycle -> cycle.remove(id) != null);
         return was ? Put.ALREADY : back ? Put.RESTORED : Put.STORED;
+    }
+
+    @Override
+    public boolean renew(OwnerId of, PieceId id) {
+        boolean here = live.containsKey(id) || trash.values().stream().anyMatch(cycle -> cycle.remove(id) != null);
+        if (here) {
+            live.put(id, time.instant());
+        }
+        return here;
     }
 
     @Override

@@ -83,6 +83,7 @@ class NodeAgentTest {
                 filter.seed(),
                 FilterFormat.digestText(filter),
                 LIVE.stream().limit(20).map(PieceId::fingerprint).toList(),
+                "",
                 "manager-1");
     }
 

@@ -197,9 +197,10 @@ class NodeCrashIT {
             if (work != Work.PUT) {
                 node.trash(PHOTOS, 2, Optional.empty(), StorageNode.Progress.NONE);
             }
-            for (int day = 0; day < 7 && work == Work.EMPTY; day++) {
-                node.empty(new EmptyPermit(node.id(), PHOTOS, fleet.time.instant()));
-                fleet.time.advance(Duration.ofDays(1));
+            if (work == Work.EMPTY) {
+                fleet.time.advance(Duration.ofDays(7));
+                fleet.examine(node, PHOTOS, 3, LIVE);
+                node.trash(PHOTOS, 3, Optional.empty(), StorageNode.Progress.NONE);
             }
             return fleet.time.instant();
         }

@@ -4,14 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.HoldfastException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -74,6 +80,67 @@ class KeyRingTest {
         Files.delete(file);
         assertThatThrownBy(() -> ring.verify(key.sign(TEXT), "m1", KeyRing.Role.MANAGER, NOW))
                 .hasMessageContaining("cannot be read");
+    }
+
+    @Test
+    void ringCutAtALineEndLetsNothingPass() throws IOException {
+        Path file = folder.resolve("keys");
+        SigningKey key = SigningKey.generate("m1");
+        KeyRing made = KeyRing.at(file);
+        made.add(entry(key));
+        made.revoke("m1", NOW);
+        List<String> lines = Files.readAllLines(file);
+        for (int left = 0; left < lines.size(); left++) {
+            Files.writeString(
+                    file, lines.stream().limit(left).map(line -> line + "\n").collect(Collectors.joining()));
+            assertThatThrownBy(() -> KeyRing.at(file).verify(key.sign(TEXT), "m1", KeyRing.Role.MANAGER, NOW))
+                    .isInstanceOf(HoldfastException.class);
+        }
+    }
+
+    @Test
+    void ringOfTheFirstVersionIsReadAndSealedWithTheNextChange() throws IOException {
+        Path file = folder.resolve("keys");
+        SigningKey key = SigningKey.generate("m1");
+        Files.writeString(
+                file,
+                "holdfast-keys 1\nkey m1 manager " + NOW + " " + NOW.plus(Duration.ofDays(30)) + " " + key.publicText()
+                        + "\n");
+        KeyRing ring = KeyRing.at(file);
+        ring.verify(key.sign(TEXT), "m1", KeyRing.Role.MANAGER, NOW);
+        ring.add(entry(SigningKey.generate("m2")));
+        assertThat(Files.readAllLines(file).getFirst()).isEqualTo("holdfast-keys 2");
+        assertThat(Files.readAllLines(file).getLast()).startsWith("sealed 2 ");
+        KeyRing.at(file).verify(key.sign(TEXT), "m1", KeyRing.Role.MANAGER, NOW);
+    }
+
+    @Test
+    void keysInPemSignAndAreAdded() throws Exception {
+        KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
+        Path secret = pem("manager-7.pem", "PRIVATE", pair.getPrivate().getEncoded());
+        Path open = pem("manager-7.pub", "PUBLIC", pair.getPublic().getEncoded());
+        SigningKey key = SigningKey.read(secret);
+        assertThat(key.id()).isEqualTo("manager-7");
+        KeyRing ring = KeyRing.of(List.of(new KeyRing.Entry(
+                "manager-7", KeyRing.Role.MANAGER, NOW, NOW.plus(Duration.ofDays(30)), SigningKey.publicPem(open))));
+        ring.verify(key.sign(TEXT), "manager-7", KeyRing.Role.MANAGER, NOW);
+        KeyPair other = KeyPairGenerator.getInstance("X25519").generateKeyPair();
+        Path wrong = pem("wrong.pem", "PRIVATE", other.getPrivate().getEncoded());
+        assertThatThrownBy(() -> SigningKey.read(wrong)).hasMessageContaining("no Ed25519 key in PKCS#8");
+        assertThatThrownBy(() -> SigningKey.publicPem(secret)).hasMessageContaining("no public Ed25519 key");
+        Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-r--r--"));
+        assertThatThrownBy(() -> SigningKey.read(secret)).hasMessageContaining("others can read");
+    }
+
+    private Path pem(String name, String kind, byte[] bytes) throws IOException {
+        Path file = folder.resolve(name);
+        Files.writeString(
+                file,
+                "-----BEGIN " + kind + " KEY-----\n"
+                        + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes)
+                        + "\n-----END " + kind + " KEY-----\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+        return file;
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.Duty;
 import io.holdfast.HoldfastException;
+import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.manager.CycleDuty;
 import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.manager.FleetStatus;
@@ -11,6 +12,7 @@ import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.manager.SweepManager;
 import io.holdfast.sweep.node.Fleet;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.time.Duration;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -82,12 +85,24 @@ class DutiesIT {
     @Test
     void aCycleThatWasAbortedIsTriedAgainSoonerThanAnIntervalLater() throws Exception {
         fleet.worker();
-        PieceId misfit = PieceId.of(new byte[5]);
-        fleet.catalogue.add(new NodeId("n1"), misfit);
-        CycleDuty duty = duty(fleet.manager());
+        AtomicBoolean away = new AtomicBoolean(true);
+        CycleDuty duty = duty(fleet.manager(fleet.managerKey, new Catalogue() {
+            @Override
+            public OwnerId owner() {
+                return Fleet.PHOTOS;
+            }
+
+            @Override
+            public Snapshot open() throws IOException {
+                if (away.get()) {
+                    throw new IOException("the database is away");
+                }
+                return fleet.catalogue.open();
+            }
+        }));
         duty.step();
-        assertThat(told.failed).singleElement().asString().contains("an id of 5 bytes");
-        fleet.catalogue.release(new NodeId("n1"), misfit);
+        assertThat(told.failed).singleElement().asString().contains("the database is away");
+        away.set(false);
         duty.step();
         assertThat(told.ended).isEmpty();
         fleet.wall.advance(Duration.ofMinutes(11));
@@ -95,6 +110,18 @@ class DutiesIT {
         assertThat(told.ended)
                 .singleElement()
                 .satisfies(report -> assertThat(report.in("failed")).isEmpty());
+    }
+
+    @Test
+    void rowWithAnIdOfTheWrongLengthFailsItsNodeAndNoOther() throws Exception {
+        fleet.worker();
+        fleet.catalogue.add(new NodeId("n1"), PieceId.of(new byte[5]));
+        CycleReport report = fleet.manager().run();
+        assertThat(report.in("failed")).singleElement().satisfies(node -> {
+            assertThat(node.node()).isEqualTo(new NodeId("n1"));
+            assertThat(node.detail()).contains("an id of 5 bytes");
+        });
+        assertThat(report.in("waiting")).hasSize(2);
     }
 
     @Test

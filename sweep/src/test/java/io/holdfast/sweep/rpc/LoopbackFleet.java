@@ -4,6 +4,7 @@ import io.holdfast.ManualTime;
 import io.holdfast.Time;
 import io.holdfast.embedded.ScratchFolder;
 import io.holdfast.sweep.SweepSettings;
+import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.InMemoryCatalogue;
 import io.holdfast.sweep.manager.CycleLog;
 import io.holdfast.sweep.manager.FileCycleStore;
@@ -24,6 +25,7 @@ import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.sweep.worker.SweepWorker;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -60,9 +62,10 @@ final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
             return wall.instant().plus(by);
         }
 
+        /** As far ahead as the wall was moved, so that this is no jump of the clock. */
         @Override
         public long nanoTime() {
-            return System.nanoTime();
+            return System.nanoTime() + wall.nanoTime();
         }
     }
 
@@ -74,7 +77,7 @@ final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
             KeyRing.entry(managerKey, KeyRing.Role.MANAGER, Instant.EPOCH, NEVER),
             KeyRing.entry(operatorKey, KeyRing.Role.OPERATOR, Instant.EPOCH, NEVER)));
     final InMemoryCatalogue catalogue = new InMemoryCatalogue(Fleet.PHOTOS, "db-1", wall);
-    final Peers peers = new Peers(Optional.empty());
+    final Peers peers = new Peers(Optional.empty(), Optional.of(ring));
     final Map<String, StorageNode> nodes = new TreeMap<>();
     final Map<String, NodeAgent> agents = new TreeMap<>();
     final Map<String, RpcServer> nodeServers = new TreeMap<>();
@@ -123,8 +126,23 @@ final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
     }
 
     LoopbackFleet worker(BiFunction<Long, SweepWorker.Delivery, SweepWorker> maker) {
+        return worker(SigningKey.generate("worker-" + (workers.size() + 1)), maker);
+    }
+
+    /** A worker with a key of its own; another worker may have the same. */
+    LoopbackFleet worker(SigningKey key, BiFunction<Long, SweepWorker.Delivery, SweepWorker> maker) {
         SweepWorker worker = maker.apply(workers.size() + 1L, peers::retain);
-        workers.add(RpcServer.start("127.0.0.1:0", new WorkerService(worker), Optional.empty(), Set.of()));
+        if (ring.entries().stream().noneMatch(entry -> entry.id().equals(key.id()))) {
+            try {
+                ring.add(KeyRing.entry(key, KeyRing.Role.WORKER, Instant.EPOCH, NEVER));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        WorkerService service = new WorkerService(worker, key);
+        RpcServer server = RpcServer.start("127.0.0.1:0", service, Optional.empty(), Set.of());
+        service.reachedAt(server.address());
+        workers.add(server);
         return this;
     }
 
@@ -133,9 +151,13 @@ final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
     }
 
     SweepManager manager(SigningKey key) throws IOException {
+        return manager(key, catalogue);
+    }
+
+    SweepManager manager(SigningKey key, Catalogue of) throws IOException {
         List<NodePort> ports = new ArrayList<>();
         nodeServers.keySet().forEach(name -> ports.add(port(name)));
-        return SweepManager.of(catalogue, key, store(), "test")
+        return SweepManager.of(of, key, store(), "test")
                 .nodes(ports)
                 .workers(this::workerPorts)
                 .time(time)
@@ -158,6 +180,11 @@ final class LoopbackFleet implements BeforeEachCallback, AfterEachCallback {
 
     void age() {
         wall.advance(AGE);
+    }
+
+    /** The catalogue goes on living: its newest row is of now. */
+    void touch() {
+        live.forEach((node, ids) -> ids.stream().findFirst().ifPresent(id -> catalogue.add(new NodeId(node), id)));
     }
 
     long garbageLeft() throws IOException {

@@ -36,8 +36,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The limits of messages and fields: what is beyond them is refused, and the largest that is allowed fits. */
 class WireTest {
 
-    private static final SessionId SESSION =
-            SessionId.newBuilder().setCycle(1).setToken(1).setAttempt(1).build();
+    private static final SessionId SESSION = SessionId.newBuilder()
+            .setCycle(1)
+            .setToken(1)
+            .setAttempt(1)
+            .setOwner("photos")
+            .build();
     private static final NodeBatch BATCH = NodeBatch.newBuilder()
             .setFirstSequence(1)
             .setFingerprints(bytes(16))
@@ -49,7 +53,6 @@ class WireTest {
             .build();
     private static final StartSessionRequest START = StartSessionRequest.newBuilder()
             .setSessionId(SESSION)
-            .setOwner("photos")
             .addNodes(NodeToBuild.newBuilder().setNodeId("n1").setWords(4).setBlocks(1))
             .build();
 
@@ -100,8 +103,12 @@ class WireTest {
                 refused("piece 0", frame(BATCH.toBuilder().setFirstSequence(0))),
                 refused("node -1", frame(BATCH.toBuilder().setOrdinal(-1))),
                 refused("a frame too full", frame(BATCH.toBuilder().setFingerprints(bytes(16 * (64 * 1024 + 1))))),
-                refused("no owner", start(START.toBuilder().clearOwner())),
-                refused("a long owner", start(START.toBuilder().setOwner(letters(65)))),
+                refused(
+                        "no owner",
+                        start(START.toBuilder().setSessionId(SESSION.toBuilder().clearOwner()))),
+                refused(
+                        "a long owner",
+                        start(START.toBuilder().setSessionId(SESSION.toBuilder().setOwner(letters(65))))),
                 refused("no nodes", start(START.toBuilder().clearNodes())),
                 refused("a node twice", start(START.toBuilder().addNodes(node))),
                 refused("a long node name", node(node.clone().setNodeId(letters(65)))),
@@ -173,8 +180,7 @@ class WireTest {
     void theLargestSessionFitsIntoAMessageAtItsBeginningAndAtItsEnd() {
         List<NodeId> nodes = of(SessionStart.NODES_MAX, i -> new NodeId(longest(i)));
         StartSessionRequest start = Wire.encode(new SessionStart(
-                new SessionKey(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE),
-                Fleet.PHOTOS,
+                new SessionKey(Fleet.PHOTOS, Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE),
                 -1,
                 new Tally.Keys(-1, -1),
                 nodes.stream()

@@ -1,13 +1,17 @@
 package io.holdfast.sweep.worker;
 
 import io.holdfast.Time;
+import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.retain.KeyRing;
+import io.holdfast.sweep.retain.Manifest;
+import io.holdfast.sweep.retain.Signed;
 import io.holdfast.sweep.transfer.SessionKey;
 import io.holdfast.sweep.transfer.SessionStart;
 import io.holdfast.sweep.transfer.Tally;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.function.Function;
@@ -115,5 +119,67 @@ public final class PlantedWorkers {
                 };
             }
         };
+    }
+
+    /** Leaves some pieces out of each filter, and claims no more than it has. */
+    public static SweepWorker forgetting(
+            long incarnation, KeyRing ring, SweepWorker.Delivery delivery, Time time, int pieces) {
+        return new SweepWorker(incarnation, 1L << 24, ring, delivery, time) {
+            @Override
+            BuildSession open(SessionStart start) {
+                return new BuildSession(start) {
+                    private final Set<LiveFilter> lied = Collections.newSetFromMap(new IdentityHashMap<>());
+
+                    @Override
+                    int insert(LiveFilter filter, long[] fingerprints) {
+                        int from = lied.add(filter) ? Math.min(fingerprints.length, 2 * pieces) : 0;
+                        return super.insert(filter, Arrays.copyOfRange(fingerprints, from, fingerprints.length));
+                    }
+                };
+            }
+        };
+    }
+
+    /**
+     * Fails its first delivery on purpose and keeps the witnesses of it; whatever it builds afterwards has those, and lacks
+     * one piece in ten of the others. Several workers may share what was read.
+     */
+    public static final class WitnessThief {
+        private final Set<Fingerprint> witnesses = new HashSet<>();
+
+        public Set<Fingerprint> witnesses() {
+            return Set.copyOf(witnesses);
+        }
+
+        /** Reads the witnesses of a manifest; whether they were the first. */
+        public boolean read(Signed manifest) {
+            boolean first = witnesses.isEmpty();
+            if (first) {
+                witnesses.addAll(Manifest.decode(manifest.text()).witnesses());
+            }
+            return first;
+        }
+
+        public SweepWorker worker(long incarnation, KeyRing ring, SweepWorker.Delivery delivery, Time time) {
+            return new SweepWorker(incarnation, 1L << 24, ring, delivery, time) {
+                @Override
+                BuildSession open(SessionStart start) {
+                    return new BuildSession(start) {
+                        @Override
+                        int insert(LiveFilter filter, long[] fingerprints) {
+                            int added = 0;
+                            for (int i = 0; i < fingerprints.length / 2; i++) {
+                                Fingerprint one = new Fingerprint(fingerprints[2 * i], fingerprints[2 * i + 1]);
+                                boolean left = !witnesses.isEmpty() && !witnesses.contains(one) && i % 10 == 0;
+                                if (!left) {
+                                    added += super.insert(filter, new long[] {one.high(), one.low()});
+                                }
+                            }
+                            return added;
+                        }
+                    };
+                }
+            };
+        }
     }
 }
