@@ -1,6 +1,7 @@
 package io.holdfast.slab;
 
 import java.util.Arrays;
+import java.util.function.LongPredicate;
 
 /**
  * Eviction by evidence.
@@ -41,6 +42,7 @@ final class AdaptiveEviction implements Eviction {
     private static final double UNREAD_LEAST = 0.06;
 
     private static final int GHOST_EPOCHS_MOST = 128;
+    private static final boolean[] QUEUES = {true, false};
 
     private final Mutations mutations;
     private final Slots slots;
@@ -48,18 +50,21 @@ final class AdaptiveEviction implements Eviction {
     private final Items items;
     private final SlabLayout layout;
     private final Recency.Marks marks;
+    private final LongPredicate gone;
     private final Ghosts ghosts;
     private final int[] untilLook;
     private final double[] earnings;
     private int looked;
 
-    AdaptiveEviction(Mutations mutations, Recency.Marks marks) {
+    /** @param gone whether the value at an offset has lapsed or was cleared */
+    AdaptiveEviction(Mutations mutations, Recency.Marks marks, LongPredicate gone) {
         this.mutations = mutations;
         this.slots = mutations.slots;
         this.pages = mutations.pages;
         this.items = mutations.items;
         this.layout = mutations.layout;
         this.marks = marks;
+        this.gone = gone;
         this.ghosts = new Ghosts(mutations.memory, GHOST_EPOCHS_MOST);
         this.untilLook = new int[slots.count];
         this.earnings = new double[slots.count];
@@ -106,7 +111,7 @@ final class AdaptiveEviction implements Eviction {
     }
 
     private void remember(long victim, long hash) {
-        if (!Items.isMain(items.shape(victim))) {
+        if (!Items.isMain(items.shape(victim)) && !gone.test(victim)) {
             ghosts.remember(mutations.index.lineAt(hash), hash, marks.epoch());
         }
     }
@@ -122,6 +127,10 @@ final class AdaptiveEviction implements Eviction {
      * second chance on the way, and all that are looked at are evidence.
      */
     private long victim(int slot, long pinned) {
+        long useless = goneOf(slot, pinned);
+        if (useless != 0) {
+            return useless;
+        }
         for (int chances = 0; chances <= 2 * SECOND_CHANCES_MOST; chances++) {
             int probation = slots.items(slot, false);
             int main = slots.items(slot, true);
@@ -147,6 +156,18 @@ final class AdaptiveEviction implements Eviction {
                 marks.setFrequency(head, 0);
             }
             mutations.promote(offset);
+        }
+        return 0;
+    }
+
+    /** The oldest value of either queue, if it has lapsed or was cleared: no read buys it another round; 0 if neither has. */
+    private long goneOf(int slot, long pinned) {
+        for (boolean main : QUEUES) {
+            int oldest = slots.oldest(slot, main);
+            long offset = oldest == 0 ? pinned : items.offset(oldest);
+            if (offset != pinned && gone.test(offset)) {
+                return offset;
+            }
         }
         return 0;
     }
@@ -193,7 +214,7 @@ final class AdaptiveEviction implements Eviction {
 
     /** What the last page of a slot earns, in hits per epoch. */
     private double earns(int slot) {
-        if (slots.items(slot) == 0) {
+        if (slots.items(slot) == 0 || goneOf(slot, 0) != 0) {
             return 0;
         }
         double perPage = layout.sizes.isRun(slot)
@@ -287,7 +308,7 @@ final class AdaptiveEviction implements Eviction {
 
     /** The page that holds the slot's next victim, unless the pinned value lives there; -1 if there is none. */
     private int coldestPage(int slot, long pinned) {
-        for (boolean main : new boolean[] {true, false}) {
+        for (boolean main : QUEUES) {
             int reference = slots.oldest(slot, main);
             for (int steps = 0; reference != 0 && steps < 16; steps++) {
                 long offset = items.offset(reference);
@@ -330,7 +351,7 @@ final class AdaptiveEviction implements Eviction {
 
     /** Moves a value that was read lately into another page of its slot, for a colder one if none is free. */
     private boolean rescue(long offset, int slot, int page, long pinned) {
-        if (marks.frequency(mutations.index.headOf(offset)) == 0) {
+        if (gone.test(offset) || marks.frequency(mutations.index.headOf(offset)) == 0) {
             return false;
         }
         long to = pages.reserveChunk(slot, page);

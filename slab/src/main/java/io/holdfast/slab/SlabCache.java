@@ -5,6 +5,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.file.Path;
@@ -80,14 +81,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SlabCache implements AutoCloseable {
 
+    private static final System.Logger LOG = System.getLogger(SlabCache.class.getName());
+
     private final Path path;
     private final SlabRegion region;
     private final SlabStore store;
     private final SlabNamespace unnamed;
+    private final long patienceNanos;
     private volatile boolean closed;
 
-    private SlabCache(Path path, SlabRegion region) {
+    private SlabCache(Path path, SlabRegion region, long patienceNanos) {
         this.path = path;
+        this.patienceNanos = patienceNanos;
         this.region = region;
         this.store = region.store;
         this.unnamed = new SlabNamespace(this, store, 0, "");
@@ -123,7 +128,14 @@ public final class SlabCache implements AutoCloseable {
             throw HoldfastException.misuse(
                     "namespace '" + name + "'; allowed: " + Namespaces.NAME.pattern(), "choose another name");
         }
-        return new SlabNamespace(this, store, store.namespace(name), name);
+        return new SlabNamespace(this, store, store.namespace(name, patienceNanos), name);
+    }
+
+    /** The namespace of this name; empty if it was never used. */
+    public Optional<SlabNamespace> findNamespace(String name) {
+        checkOpen();
+        int number = store.namespaces.find(name);
+        return number < 0 ? Optional.empty() : Optional.of(new SlabNamespace(this, store, number, name));
     }
 
     /** See {@link SlabNamespace#get}. */
@@ -141,6 +153,11 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.read(key, function);
     }
 
+    /** See {@link SlabNamespace#getAll}. */
+    public List<byte @Nullable []> getAll(List<byte[]> keys) {
+        return unnamed.getAll(keys);
+    }
+
     /** See {@link SlabNamespace#put(byte[], byte[])}. */
     public PutResult put(byte[] key, byte[] value) {
         return unnamed.put(key, value);
@@ -151,14 +168,59 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.put(key, value, ttl);
     }
 
-    /** See {@link SlabNamespace#safePut}. */
+    /** See {@link SlabNamespace#putAll(List, List)}. */
+    public List<PutResult> putAll(List<byte[]> keys, List<byte[]> values) {
+        return unnamed.putAll(keys, values);
+    }
+
+    /** See {@link SlabNamespace#putAll(List, List, Duration)}. */
+    public List<PutResult> putAll(List<byte[]> keys, List<byte[]> values, Duration ttl) {
+        return unnamed.putAll(keys, values, ttl);
+    }
+
+    /** See {@link SlabNamespace#safePut(byte[], byte[])}. */
     public PutResult safePut(byte[] key, byte[] value) {
         return unnamed.safePut(key, value);
     }
 
-    /** See {@link SlabNamespace#compareAndSet}. */
+    /** See {@link SlabNamespace#safePut(byte[], byte[], Duration)}. */
+    public PutResult safePut(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.safePut(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#add(byte[], byte[])}. */
+    public PutResult add(byte[] key, byte[] value) {
+        return unnamed.add(key, value);
+    }
+
+    /** See {@link SlabNamespace#add(byte[], byte[], Duration)}. */
+    public PutResult add(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.add(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#replace(byte[], byte[])}. */
+    public PutResult replace(byte[] key, byte[] value) {
+        return unnamed.replace(key, value);
+    }
+
+    /** See {@link SlabNamespace#replace(byte[], byte[], Duration)}. */
+    public PutResult replace(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.replace(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#touch}. */
+    public boolean touch(byte[] key, Duration ttl) {
+        return unnamed.touch(key, ttl);
+    }
+
+    /** See {@link SlabNamespace#compareAndSet(byte[], long, byte[])}. */
     public PutResult compareAndSet(byte[] key, long expected, byte[] value) {
         return unnamed.compareAndSet(key, expected, value);
+    }
+
+    /** See {@link SlabNamespace#compareAndSet(byte[], long, byte[], Duration)}. */
+    public PutResult compareAndSet(byte[] key, long expected, byte[] value, Duration ttl) {
+        return unnamed.compareAndSet(key, expected, value, ttl);
     }
 
     /** See {@link SlabNamespace#remove(byte[])}. */
@@ -171,14 +233,29 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.remove(key, expected);
     }
 
-    /** See {@link SlabNamespace#clear}. */
-    public void clear() {
+    /** Clears the unnamed namespace, which the calls of this class use; named ones stay. */
+    public void clearUnnamed() {
         unnamed.clear();
     }
 
-    /** See {@link SlabNamespace#getOrLoad}. */
-    public byte @Nullable [] getOrLoad(byte[] key, Function<? super byte[], byte @Nullable []> loader, Duration wait) {
+    /** Clears the unnamed and every named namespace, one after the other. */
+    public void clearAll() {
+        checkOpen();
+        for (int i = 0; i < store.namespaces.names().size(); i++) {
+            store.clear(i, patienceNanos);
+        }
+    }
+
+    /** See {@link SlabNamespace#getOrLoad(byte[], SlabNamespace.Loader, Duration)}. */
+    public <E extends Exception> byte @Nullable [] getOrLoad(byte[] key, SlabNamespace.Loader<E> loader, Duration wait)
+            throws E {
         return unnamed.getOrLoad(key, loader, wait);
+    }
+
+    /** See {@link SlabNamespace#getOrLoad(byte[], SlabNamespace.Loader, Duration, Duration)}. */
+    public <E extends Exception> byte @Nullable [] getOrLoad(
+            byte[] key, SlabNamespace.Loader<E> loader, Duration wait, Duration ttl) throws E {
+        return unnamed.getOrLoad(key, loader, wait, ttl);
     }
 
     /** Every value of every namespace, for tools: one that changes meanwhile may be missed or met twice. */
@@ -219,6 +296,11 @@ public final class SlabCache implements AutoCloseable {
     /** Takes back the room of lapsed and cleared values before eviction would come to them. */
     public Duty reclaimDuty() {
         return new ReclaimDuty(path.getFileName() + " reclaim", store);
+    }
+
+    /** How long the calls of this cache wait for the lock, whatever other caches on the same file do. */
+    long patienceNanos() {
+        return patienceNanos;
     }
 
     void checkOpen() {
@@ -329,15 +411,25 @@ public final class SlabCache implements AutoCloseable {
         }
 
         private SlabCache open(@Nullable SlabLayout wanted) {
+            settings.refuseUnknown("holdfast.slab.", SlabSettings.all());
             long patience = settings.get(SlabSettings.BUSY_AFTER).toNanos();
-            return new SlabCache(path, SlabRegion.open(path, wanted, host, time, probe, patience));
+            return new SlabCache(path, SlabRegion.open(path, wanted, host, time, probe, patience), patience);
         }
 
+        /** What values live by must agree. The size of an existing file is what it is: rolling deploys change it. */
         private void checkAgrees(SlabLayout wanted, SlabLayout found) {
             agree("preset", wanted.preset, found.preset);
             agree("policy", wanted.policy, found.policy);
             agree("page size", wanted.pageBytes(), found.pageBytes());
-            agree("size", wanted.size, found.size);
+            if (wanted.size != found.size) {
+                LOG.log(
+                        Level.WARNING,
+                        "the cache {0} exists with {1} bytes and stays so; {2} were asked for: to change it, stop its"
+                                + " processes and delete the file",
+                        path,
+                        String.valueOf(found.size),
+                        String.valueOf(wanted.size));
+            }
         }
 
         private void agree(String what, Object wanted, Object found) {

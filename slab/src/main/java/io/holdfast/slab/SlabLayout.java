@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 final class SlabLayout {
 
     static final long MAGIC = 0x31_42_41_4c_53_46_48L | (long) 'H' << 56; // "HFSLAB1H" as little-endian bytes
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     static final String SUFFIX = ".slab" + VERSION;
 
     static final long SIZE_MOST = 1L << 35;
@@ -69,7 +69,6 @@ final class SlabLayout {
     static final long H_PAGES = 32;
     static final long H_LINES = 40;
     static final long H_BOOT = 48; // 16 bytes
-    static final long H_PID_NAMESPACE = 64;
     static final long H_HASH_SEED = 72;
     static final long H_CREATED = 80;
     static final long H_CHECKSUM = 88;
@@ -78,12 +77,14 @@ final class SlabLayout {
     // control: words that readers poll have a cache line of their own
     static final long CONTROL = 4096;
     static final long C_LOCK = CONTROL;
+    static final long C_HUNGRY = CONTROL + 8; // a process whose first waiter has waited for long
+    static final long C_HOLDS = CONTROL + 16; // how often the lock was taken
     static final long C_VERSION = CONTROL + 64;
     static final long C_RESERVED = CONTROL + 72; // chunk on its way in (lower half), on its way out (upper half)
     static final long C_FREE = CONTROL + 80; // first free run (lower half), free pages (upper half)
     static final long C_DAMAGED = CONTROL + 88; // salvage has begun and not ended
     static final long C_EPOCH_BYTES = CONTROL + 96;
-    static final long C_LOADS = CONTROL + 104; // pending loads
+    static final long C_LOADS = CONTROL + 104; // 0: no load is pending
     static final long C_RING_DRAINED = CONTROL + 112;
     static final long C_REWRITING = CONTROL + 120; // chunk whose value is being replaced where it is
     static final long C_EPOCH = CONTROL + 128;
@@ -180,7 +181,6 @@ final class SlabLayout {
         memory.word(H_LINES, lines);
         memory.word(H_BOOT, host.bootHigh());
         memory.word(H_BOOT + 8, host.bootLow());
-        memory.word(H_PID_NAMESPACE, host.pidNamespace());
         memory.word(H_HASH_SEED, hashSeed);
         memory.word(H_CREATED, createdMillis);
         memory.word(H_MAGIC, MAGIC);

@@ -53,7 +53,7 @@ class CrashSimulation {
                     ? SlabLayout.ofPages(1 + random.nextInt(9), Preset.SEED, anyPolicy(random), 12, 128)
                     : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
             this.memory = new MortalMemory(layout);
-            SlabStore.format(memory, layout);
+            SlabStore.format(memory, layout, 1);
         }
 
         private SlabStore open() {

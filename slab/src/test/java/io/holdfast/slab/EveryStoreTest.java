@@ -138,7 +138,7 @@ class EveryStoreTest {
 
         Deaths(Mutation mutation) {
             this.mutation = mutation;
-            SlabStore.format(memory, LAYOUT);
+            SlabStore.format(memory, LAYOUT, 1);
             SlabStore store = next();
             fill(store);
             long[] filled = memory.snapshot();
@@ -233,7 +233,7 @@ class EveryStoreTest {
     @EnumSource
     void readBeforeAnyStoreSeesOneValueWholeWithItsVersion(Mutation mutation) {
         Readings memory = new Readings(mutation.key);
-        SlabStore.format(memory, LAYOUT);
+        SlabStore.format(memory, LAYOUT, 1);
         HeapRegion.FakeHost host = new HeapRegion.FakeHost();
         SlabStore writer = open(memory, host);
         fill(writer);

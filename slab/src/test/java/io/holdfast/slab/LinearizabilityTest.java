@@ -40,7 +40,7 @@ class LinearizabilityTest {
         public Core() {
             SlabLayout layout = SlabLayout.ofPages(1, Preset.SEED, Policy.SLRU, 12, 1 << 20);
             Memory memory = new HeapMemory(layout);
-            SlabStore.format(memory, layout);
+            SlabStore.format(memory, layout, 1);
             store = new SlabStore(
                     memory,
                     layout,
