@@ -215,12 +215,11 @@ final class Puts {
 
     /** A value stays in its chunk if the new one belongs there; in SEED also if it is smaller. */
     private boolean fitsInPlace(long found, int slot, long bytes) {
-        long state = mutations.pages.state(layout.pageOf(found));
+        long state = mutations.pages.state(mutations.pages.areaOf(found));
         if (Pages.kind(state) == Pages.RUN) {
-            return layout.sizes.isRun(slot) && layout.sizes.pagesFor(bytes) == Pages.length(state);
+            return layout.sizes.isRun(slot) && layout.sizes.unitsFor(slot, bytes) == Pages.length(state);
         }
-        return Pages.slot(state) == slot
-                || (layout.preset == Preset.SEED && bytes <= layout.sizes.chunkBytes(Pages.slot(state)));
+        return Pages.slot(state) == slot || (layout.preset == Preset.SEED && bytes <= mutations.pages.room(found));
     }
 
     private long reserve(int slot, long bytes, long found, boolean mayEvict) {

@@ -85,6 +85,7 @@ final class Reads {
         long offset = (head & 0xffffffffL) << 3;
         int length = Index.length(head);
         if ((sequence & 1) != 0
+                || memory.opaque(SlabLayout.C_UNVERIFIED) != 0
                 || length == Index.LONG
                 || key.length > SlabLayout.KEY_MOST
                 || !Index.tagMatches(head, hash)
@@ -161,6 +162,11 @@ final class Reads {
                 processes.missed();
                 return null;
             }
+            boolean whole = memory.opaque(SlabLayout.C_UNVERIFIED) == 0 || items.isWhole(offset, Items.bytes(shape));
+            if (!whole && memory.acquire(line) == sequence) {
+                processes.missed();
+                return null;
+            }
             R taken;
             try {
                 taken = taker.take(
@@ -196,7 +202,7 @@ final class Reads {
         }
         try {
             long offset = find(Index.homeAt(Index.lineAt(layout, hash), hash), hash, namespace, key);
-            if (offset <= 0 || isGone(offset)) {
+            if (offset <= 0 || isGone(offset) || !items.isWhole(offset, pages.room(offset))) {
                 return null;
             }
             long shape = items.shape(offset);
@@ -340,6 +346,6 @@ final class Reads {
                 withValue ? value : null,
                 Items.valueLength(shape),
                 version,
-                layout.pageOf(offset));
+                layout.unitOf(offset) / layout.sizes.span);
     }
 }

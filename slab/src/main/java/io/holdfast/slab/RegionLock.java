@@ -125,7 +125,7 @@ final class RegionLock {
                 }
                 long now = time.nanoTime();
                 boolean late = now - arrived >= patience;
-                if (holder > UNTIDY && (late || now - look >= 0)) {
+                if (holder != 0 && holder != UNTIDY && (late || now - look >= 0)) {
                     if (!life.isAlive(holder) && memory.swap(C_LOCK, holder, me)) {
                         owner = thread;
                         Counter.THEFTS.add(memory, 1);

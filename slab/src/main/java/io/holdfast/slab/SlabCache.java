@@ -34,15 +34,16 @@ import org.jspecify.annotations.Nullable;
  *       legal answer, a wrong or torn value never.
  *   <li>The accounting is exact: a walk through the file agrees with every counter ({@link #audit}).
  *   <li>A process that dies at any instant, kill -9 included, neither blocks nor corrupts the others. One that is
- *       stopped blocks puts, which then answer BUSY, and never gets.
+ *       stopped blocks puts, which then return BUSY, and never gets.
  * </ol>
  *
  * <h2>How that stays true</h2>
  *
  * <p><b>One writer.</b> All mutations happen under one lock of the region ({@link RegionLock}). Its word names the
- * holder; it is taken from the dead and never from the living.
+ * holder; it is taken from the dead and never from the living, and a {@link Hold} that is not tidy is not released as free.
+ * Processes show that they live by locks on bytes of the file ({@link FileLife}).
  *
- * <p><b>Every mutation is a chain of micro-operations</b> ({@link Mutations}, {@link Pages}), each of at most eight
+ * <p><b>Every mutation is a chain of micro-operations</b> ({@link Mutations}, {@link Pages}), each of at most sixteen
  * words that the {@link Journal} changes together or not at all, and <em>between</em> any two of them the region is in
  * order:
  *
@@ -71,7 +72,8 @@ import org.jspecify.annotations.Nullable;
  * but other processors are untested.
  *
  * <p><b>The file is untrusted</b> ({@link SlabFile}, {@link SlabLayout}): offsets are computed, not stored; every
- * reference is range-checked at each use, with the lock and without; the first process to attach checks everything.
+ * reference is range-checked at each use, with the lock and without. The first process to attach, when no other lives, audits a
+ * small region; in a large one gets check each value themselves until all were checked ({@link Verification}).
  *
  * <p>Which value goes when room is needed is for {@link SeedEviction} and {@link AdaptiveEviction} to say, and how gets
  * are remembered for {@link Recency}.
@@ -136,6 +138,11 @@ public final class SlabCache implements AutoCloseable {
         checkOpen();
         int number = store.namespaces.find(name);
         return number < 0 ? Optional.empty() : Optional.of(new SlabNamespace(this, store, number, name));
+    }
+
+    /** The unnamed namespace with keys and values of these types. */
+    public <K, V> TypedNamespace<K, V> typed(SlabCodec<K> keys, SlabCodec<V> values) {
+        return unnamed.typed(keys, values);
     }
 
     /** See {@link SlabNamespace#get}. */
@@ -268,6 +275,20 @@ public final class SlabCache implements AutoCloseable {
         }
     }
 
+    /** The figures to watch. */
+    public SlabSummary summary() {
+        SlabStats stats = stats();
+        return new SlabSummary(
+                stats.items(),
+                stats.itemBytes(),
+                stats.hits(),
+                stats.misses(),
+                stats.stored(),
+                stats.removed(),
+                stats.evicted());
+    }
+
+    /** All figures, for tools: by slot and by process too. */
     public SlabStats stats() {
         checkOpen();
         try {
@@ -420,7 +441,9 @@ public final class SlabCache implements AutoCloseable {
         private void checkAgrees(SlabLayout wanted, SlabLayout found) {
             agree("preset", wanted.preset, found.preset);
             agree("policy", wanted.policy, found.policy);
-            agree("page size", wanted.pageBytes(), found.pageBytes());
+            if (settings.get(SlabSettings.PAGE_SIZE) != 0) {
+                agree("page size", wanted.pageBytes(), found.pageBytes());
+            }
             if (wanted.size != found.size) {
                 LOG.log(
                         Level.WARNING,
@@ -468,14 +491,24 @@ public final class SlabCache implements AutoCloseable {
         }
 
         private static final long LARGE = 4L << 30;
+        private static final int ADAPTIVE_PAGE_SHIFT_LEAST = 14;
+        /** With fewer, a page that changes hands is too much of the cache. */
+        private static final int PAGES_WANTED = 256;
 
         private int pageShift(Preset preset, long size) {
             long page = settings.get(SlabSettings.PAGE_SIZE);
+            int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : ADAPTIVE_PAGE_SHIFT_LEAST;
             if (page == 0) {
-                return preset == Preset.SEED ? 12 : size < LARGE ? 16 : 18;
+                if (preset == Preset.SEED) {
+                    return 12;
+                }
+                int usual = size < LARGE ? 16 : 18;
+                while (usual > least && size >>> usual < PAGES_WANTED) {
+                    usual--;
+                }
+                return usual;
             }
             int shift = Long.numberOfTrailingZeros(page);
-            int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : 16;
             if (Long.bitCount(page) != 1 || shift < least) {
                 throw HoldfastException.misuse(
                         "setting slab.page-size = " + page + " is not allowed with preset " + preset

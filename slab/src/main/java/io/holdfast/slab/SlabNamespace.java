@@ -48,6 +48,11 @@ public final class SlabNamespace {
         return name;
     }
 
+    /** The same namespace with keys and values of these types. */
+    public <K, V> TypedNamespace<K, V> typed(SlabCodec<K> keys, SlabCodec<V> values) {
+        return new TypedNamespace<>(this, keys, values);
+    }
+
     /** A copy of the value last put under the key, or null. Never waits. */
     public byte @Nullable [] get(byte[] key) {
         cache.checkOpen();

@@ -1,10 +1,12 @@
 package io.holdfast.slab;
 
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
+import static io.holdfast.slab.SlabLayout.C_UNVERIFIED;
 import static io.holdfast.slab.SlabLayout.C_VERSION;
 
 import io.holdfast.Time;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A region in memory, file or no file: what {@link SlabCache} promises is kept here, under the region's lock. */
@@ -14,6 +16,10 @@ final class SlabStore {
     static final long ANY = -1;
     /** Any version will do, but there must be one. */
     static final long PRESENT = -2;
+
+    private static final long AUDITED_AT_ONCE = 32 << 20;
+    private static final long VERIFIED_A_STEP = 1 << 20;
+    private static final long OPEN_WITHIN = TimeUnit.SECONDS.toNanos(10);
 
     final Memory memory;
     final SlabLayout layout;
@@ -28,7 +34,8 @@ final class SlabStore {
     private final Time time;
     private final Probe probe;
     private final long patience;
-    private int reclaimPage;
+    private Verification verification;
+    private int reclaimUnit;
     private int reclaimChunk;
 
     /** @param patience how long calls wait for the lock that say nothing else, in nanoseconds */
@@ -40,6 +47,7 @@ final class SlabStore {
         this.mutations = new Mutations(memory, layout, hashSeed, probe);
         this.namespaces = new Namespaces(memory, layout);
         this.patience = patience;
+        this.verification = new Verification(mutations);
         this.processes = new Processes(memory, layout, life);
         this.loads = new Loads(memory, layout, life);
         this.section = new CriticalSection(mutations, loads, processes, new RegionLock(memory, life, time), probe);
@@ -64,15 +72,21 @@ final class SlabStore {
     }
 
     /**
-     * Joins the processes of the region. The first, if none of the others lives, checks every value and every count, since
-     * no process can have watched over the file.
+     * Joins the processes of the region. The first, if none of the others lives, cannot know that the file was not damaged
+     * since: it audits a small region at once, and of a large one makes gets check each value until {@link #verify} has
+     * checked all of them, so that others can join meanwhile.
      */
     void attach() {
-        section.run("open", patience, (hold, version) -> {
+        section.run("open", Math.max(patience, OPEN_WITHIN), (hold, version) -> {
             if (!processes.anyAlive()) {
-                AuditReport report = new SlabAudit(mutations).run();
-                if (!report.isClean()) {
-                    section.salvage(report.problems().getFirst());
+                if ((long) layout.pages << layout.pageShift <= AUDITED_AT_ONCE) {
+                    AuditReport report = new SlabAudit(mutations).run();
+                    if (!report.isClean()) {
+                        section.salvage(report.problems().getFirst());
+                    }
+                    memory.release(C_UNVERIFIED, 0);
+                } else {
+                    memory.release(C_UNVERIFIED, 1);
                 }
             }
             processes.attach(time.millis());
@@ -206,9 +220,32 @@ final class SlabStore {
     AuditReport audit() {
         return section.run("audit", patience, (hold, version) -> {
             AuditReport report = new SlabAudit(mutations).run();
+            if (report.isClean()) {
+                memory.release(C_UNVERIFIED, 0);
+            }
             hold.forgetTime();
             return report;
         });
+    }
+
+    boolean isUnverified() {
+        return memory.acquire(C_UNVERIFIED) != 0;
+    }
+
+    /** Checks some of the values that no process watched over; salvages if one of them, or a table, is wrong. */
+    void verify() {
+        try {
+            section.run("verify", patience, (hold, version) -> {
+                if (memory.word(C_UNVERIFIED) != 0 && verification.step(VERIFIED_A_STEP)) {
+                    memory.release(C_UNVERIFIED, 0);
+                }
+                return hold;
+            });
+        } finally {
+            if (!isUnverified()) {
+                verification = new Verification(mutations);
+            }
+        }
     }
 
     /** Takes back the room of values that lapsed or were cleared, looking at so many chunks; how many there were. */
@@ -217,19 +254,18 @@ final class SlabStore {
             int reclaimed = 0;
             int looked = 0;
             while (looked < chunksMost) {
-                if (reclaimPage >= layout.pages) {
-                    reclaimPage = 0;
+                if (reclaimUnit >= layout.units) {
+                    reclaimUnit = 0;
                     reclaimChunk = 0;
                 }
-                long state = mutations.pages.state(reclaimPage);
+                long state = mutations.pages.state(reclaimUnit);
                 int chunks = Pages.kind(state) == Pages.CUT ? Pages.carved(state) : 1;
                 if (reclaimChunk >= chunks) {
-                    reclaimPage++;
+                    reclaimUnit += areaLengthOrOne(reclaimUnit);
                     reclaimChunk = 0;
-                    looked++;
-                    continue;
+                } else {
+                    reclaimed += reclaimGoneAt(reclaimUnit, state, reclaimChunk++) ? 1 : 0;
                 }
-                reclaimed += reclaimGoneAt(reclaimPage, state, reclaimChunk++) ? 1 : 0;
                 looked++;
             }
             Counter.LAPSED.add(memory, reclaimed);
@@ -237,13 +273,19 @@ final class SlabStore {
         });
     }
 
-    private boolean reclaimGoneAt(int page, long state, int chunk) {
+    /** Areas change between two steps: from the middle of one the next is found unit by unit. */
+    private int areaLengthOrOne(int unit) {
+        int kind = Pages.kind(mutations.pages.state(unit));
+        return kind == Pages.FREE || kind == Pages.RUN || kind == Pages.CUT ? mutations.pages.areaLength(unit) : 1;
+    }
+
+    private boolean reclaimGoneAt(int unit, long state, int chunk) {
         boolean cut = Pages.kind(state) == Pages.CUT;
         if (!cut && Pages.kind(state) != Pages.RUN) {
             return false;
         }
-        long step = cut ? layout.sizes.chunkBytes(Pages.slot(state)) : 0;
-        long offset = layout.pageStart(page) + chunk * step;
+        long offset = layout.unitStart(unit);
+        offset += cut ? chunk * mutations.pages.room(offset) : 0;
         if (mutations.items.checksum(offset) == 0 || !reads.isGone(offset)) {
             return false;
         }

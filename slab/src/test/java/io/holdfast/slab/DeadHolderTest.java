@@ -122,7 +122,7 @@ class DeadHolderTest {
             put(store, i, value(i));
         }
         long offset = store.mutations.index.find(store.mutations.items.hash(0, key(5)), 0, key(5));
-        long state = store.mutations.pages.stateAt(LAYOUT.pageOf(offset));
+        long state = store.mutations.pages.stateAt(store.mutations.pages.areaOf(offset));
         memory.word(state, memory.word(state) | 0x7fL << 48); // no such slot
         memory.word(SlabLayout.C_RESERVED, Items.reference(offset));
         memory.word(SlabLayout.C_LOCK, 7L << Life.PID_SHIFT);

@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.holdfast.Time;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,6 +55,18 @@ class FairLockTest {
                         .stored())
                 .isTrue();
         assertThat(region.memory.opaque(SlabLayout.C_HUNGRY)).isZero();
+    }
+
+    @Test
+    void wordThatNamesNoProcessIsTakenLikeThatOfTheDead() throws Exception {
+        Path file = directory.resolve("cache");
+        try (SlabCache cache = SlabCache.builder(file).dataPages(8).open()) {
+            ByteBuffer word = ByteBuffer.allocate(Long.BYTES).putLong(Long.MIN_VALUE + 5);
+            try (FileChannel channel = FileChannel.open(cache.file(), StandardOpenOption.WRITE)) {
+                channel.write(word.order(ByteOrder.nativeOrder()).flip(), SlabLayout.C_LOCK);
+            }
+            assertThat(cache.put(Cargo.key(1), new byte[10]).stored()).isTrue();
+        }
     }
 
     @Test
