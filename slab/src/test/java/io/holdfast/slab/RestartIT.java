@@ -1,6 +1,7 @@
 package io.holdfast.slab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.holdfast.testkit.ChildJvm;
 import java.io.IOException;
@@ -141,6 +142,56 @@ class RestartIT {
             loading.await();
             ChildJvm.say("LOADING");
             new CountDownLatch(1).await();
+        }
+    }
+
+    @Test
+    void processInAnotherPidNamespaceTakesTheCacheOver() throws Exception {
+        assumeTrue(run("unshare", "--pid", "--fork", "true") == 0, "needs the right to make a pid namespace");
+        Path file = directory.resolve("pod");
+        try (ChildJvm jvm = ChildJvm.of(MixedWork.class)
+                .arguments(file, Preset.ADAPTIVE, 5, Long.MAX_VALUE)
+                .start()) {
+            jvm.kill();
+            jvm.awaitExit();
+        }
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String path = System.getProperty("java.class.path");
+        assertThat(run(
+                        "unshare",
+                        "--pid",
+                        "--fork",
+                        java,
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        path,
+                        Pod.class.getName(),
+                        file.toString()))
+                .isZero();
+        try (SlabCache cache = SlabCache.attach(file)) {
+            assertThat(cache.get(Cargo.key(1))).isEqualTo(Cargo.value(1, 1, 300));
+            assertThat(cache.audit().problems()).isEmpty();
+        }
+    }
+
+    private static int run(String... command) throws IOException, InterruptedException {
+        try {
+            return new ProcessBuilder(command).inheritIO().start().waitFor();
+        } catch (IOException e) {
+            return -1; // there is no such program
+        }
+    }
+
+    /** In a child with a pid of its own making: file. */
+    static final class Pod {
+        public static void main(String[] arguments) {
+            try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
+                System.exit(
+                        cache.put(Cargo.key(1), Cargo.value(1, 1, 300)).stored()
+                                        && cache.stats().processes().size() == 1
+                                ? 0
+                                : 1);
+            }
         }
     }
 }
