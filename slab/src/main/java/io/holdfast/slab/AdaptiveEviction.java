@@ -1,6 +1,7 @@
 package io.holdfast.slab;
 
 import java.util.Arrays;
+import java.util.function.LongPredicate;
 
 /**
  * Eviction by evidence.
@@ -41,6 +42,10 @@ final class AdaptiveEviction implements Eviction {
     private static final double UNREAD_LEAST = 0.06;
 
     private static final int GHOST_EPOCHS_MOST = 128;
+    private static final int TRIES_MOST = 4;
+    private static final double NO_LIMIT = Double.MAX_VALUE;
+    private static final double PRICE_MOST = 1e100;
+    private static final boolean[] QUEUES = {true, false};
 
     private final Mutations mutations;
     private final Slots slots;
@@ -48,18 +53,21 @@ final class AdaptiveEviction implements Eviction {
     private final Items items;
     private final SlabLayout layout;
     private final Recency.Marks marks;
+    private final LongPredicate gone;
     private final Ghosts ghosts;
     private final int[] untilLook;
     private final double[] earnings;
     private int looked;
 
-    AdaptiveEviction(Mutations mutations, Recency.Marks marks) {
+    /** @param gone whether the value at an offset has lapsed or was cleared */
+    AdaptiveEviction(Mutations mutations, Recency.Marks marks, LongPredicate gone) {
         this.mutations = mutations;
         this.slots = mutations.slots;
         this.pages = mutations.pages;
         this.items = mutations.items;
         this.layout = mutations.layout;
         this.marks = marks;
+        this.gone = gone;
         this.ghosts = new Ghosts(mutations.memory, GHOST_EPOCHS_MOST);
         this.untilLook = new int[slots.count];
         this.earnings = new double[slots.count];
@@ -78,22 +86,30 @@ final class AdaptiveEviction implements Eviction {
 
     @Override
     public long reserve(int slot, long bytes, long pinned) {
-        long offset = mutations.reserveFree(slot, bytes);
-        if (offset != 0) {
-            return offset;
+        for (int tries = 0; tries < TRIES_MOST; tries++) {
+            long offset = mutations.reserveFree(slot, bytes);
+            if (offset != 0) {
+                return offset;
+            }
+            if (isTimeToLook(slot) && takeFromAnother(slot, bytes, pinned)) {
+                continue;
+            }
+            long own = victim(slot, pinned);
+            if (own != 0 && isAsLong(own, slot, bytes)) {
+                return evictInto(own);
+            }
+            boolean cleared = own != 0 && clearAround(pages.areaOf(own), slot, bytes, pinned, NO_LIMIT);
+            if (!cleared && !takeFromCheapest(slot, bytes, pinned)) {
+                return 0;
+            }
         }
-        if (layout.sizes.isRun(slot)) {
-            return clearWindow(layout.sizes.pagesFor(bytes), pinned) ? mutations.reserveFree(slot, bytes) : 0;
-        }
-        long own = isTimeToLook(slot) && takePageFromAnother(slot, pinned) ? 0 : victim(slot, pinned);
-        if (own != 0) {
-            return evictInto(own);
-        }
-        offset = mutations.reserveFree(slot, bytes);
-        if (offset == 0 && clearWindow(1, pinned)) {
-            offset = mutations.reserveFree(slot, bytes);
-        }
-        return offset;
+        return 0;
+    }
+
+    /** Only runs of the largest slots differ in length. */
+    private boolean isAsLong(long victim, int slot, long bytes) {
+        return !layout.sizes.isRun(slot)
+                || pages.areaLength(pages.areaOf(victim)) == layout.sizes.unitsFor(slot, bytes);
     }
 
     /** A slot that was given a page may want the next as soon as it is full; one that was refused looks less often. */
@@ -101,12 +117,12 @@ final class AdaptiveEviction implements Eviction {
         if (slots.items(slot) > 0 && --untilLook[slot] > 0) {
             return false;
         }
-        untilLook[slot] = Math.max(1, layout.sizes.chunksPerPage(slot) / 4);
+        untilLook[slot] = layout.sizes.isRun(slot) ? 1 : Math.max(1, layout.sizes.chunksPerPage(slot) / 4);
         return true;
     }
 
     private void remember(long victim, long hash) {
-        if (!Items.isMain(items.shape(victim))) {
+        if (!Items.isMain(items.shape(victim)) && !gone.test(victim)) {
             ghosts.remember(mutations.index.lineAt(hash), hash, marks.epoch());
         }
     }
@@ -122,6 +138,10 @@ final class AdaptiveEviction implements Eviction {
      * second chance on the way, and all that are looked at are evidence.
      */
     private long victim(int slot, long pinned) {
+        long useless = goneOf(slot, pinned);
+        if (useless != 0) {
+            return useless;
+        }
         for (int chances = 0; chances <= 2 * SECOND_CHANCES_MOST; chances++) {
             int probation = slots.items(slot, false);
             int main = slots.items(slot, true);
@@ -147,6 +167,18 @@ final class AdaptiveEviction implements Eviction {
                 marks.setFrequency(head, 0);
             }
             mutations.promote(offset);
+        }
+        return 0;
+    }
+
+    /** The oldest value of either queue, if it has lapsed or was cleared: no read buys it another round; 0 if neither has. */
+    private long goneOf(int slot, long pinned) {
+        for (boolean main : QUEUES) {
+            int oldest = slots.oldest(slot, main);
+            long offset = oldest == 0 ? pinned : items.offset(oldest);
+            if (offset != pinned && gone.test(offset)) {
+                return offset;
+            }
         }
         return 0;
     }
@@ -185,7 +217,7 @@ final class AdaptiveEviction implements Eviction {
 
     @Override
     public int likelyVictim(int slot) {
-        if (layout.sizes.isRun(slot) || slots.openPage(slot) >= 0 || pages.freePages() > 0) {
+        if (slots.openPage(slot) >= 0 || pages.firstFreeRun(true) >= 0) {
             return 0;
         }
         return slots.oldest(slot, isMainNext(slots.items(slot, false), slots.items(slot, true)));
@@ -193,11 +225,11 @@ final class AdaptiveEviction implements Eviction {
 
     /** What the last page of a slot earns, in hits per epoch. */
     private double earns(int slot) {
-        if (slots.items(slot) == 0) {
+        if (slots.items(slot) == 0 || goneOf(slot, 0) != 0) {
             return 0;
         }
         double perPage = layout.sizes.isRun(slot)
-                ? (double) slots.items(slot) / Math.max(1, slots.pages(slot))
+                ? (double) slots.items(slot) * pages.span / Math.max(1, slots.units(slot))
                 : layout.sizes.chunksPerPage(slot);
         return perPage * slots.readsPerEpoch(slot);
     }
@@ -228,25 +260,51 @@ final class AdaptiveEviction implements Eviction {
         refresh(looked);
     }
 
-    private boolean takePageFromAnother(int slot, long pinned) {
+    /** Clears room among values that earn much less than those of the slot; false if there are none. */
+    private boolean takeFromAnother(int slot, long bytes, long pinned) {
         lookAtNextSlot();
-        double own = slots.items(slot) == 0 ? Double.MAX_VALUE : earns(slot) / regret(-slots.flow(slot));
-        int giver = giverTo(slot, own / MARGIN);
-        if (giver < 0) {
+        double own = slots.items(slot) == 0 ? NO_LIMIT : earns(slot) / regret(-slots.flow(slot)) / MARGIN;
+        int giver = giverTo(slot, own);
+        int area = giver < 0 ? -1 : coldestArea(giver, pinned);
+        if (area < 0 || !clearAround(area, slot, bytes, pinned, own * unitsWanted(slot, bytes) / pages.span)) {
             return false;
         }
-        int page = coldestPage(giver, pinned);
-        if (page < 0) {
-            return false;
-        }
-        clear(page, pinned);
         untilLook[slot] = 0;
+        moved(giver, slot);
+        return true;
+    }
+
+    /** Clears room where it costs least, whatever the slot's own values earn; false if the pinned value is in the way. */
+    private boolean takeFromCheapest(int slot, long bytes, long pinned) {
+        boolean[] refused = new boolean[slots.count];
+        for (int i = 0; i < slots.count; i++) {
+            refresh(i);
+        }
+        while (true) {
+            int giver = -1;
+            for (int i = 0; i < slots.count; i++) {
+                if (!refused[i] && slots.items(i) > 0 && (giver < 0 || earnings[i] < earnings[giver])) {
+                    giver = i;
+                }
+            }
+            if (giver < 0) {
+                return false;
+            }
+            int area = coldestArea(giver, pinned);
+            if (area >= 0 && clearAround(area, slot, bytes, pinned, NO_LIMIT)) {
+                moved(giver, slot);
+                return true;
+            }
+            refused[giver] = true;
+        }
+    }
+
+    private void moved(int giver, int slot) {
         slots.count(giver, Slots.Tally.PAGES_GIVEN);
         slots.count(slot, Slots.Tally.PAGES_TAKEN);
         slots.flowed(giver, -1);
         slots.flowed(slot, 1);
         Counter.PAGE_MOVES.add(mutations.memory, 1);
-        return true;
     }
 
     /** What a page must earn more to go back where it came from: pages that go to and fro follow chance. */
@@ -281,19 +339,19 @@ final class AdaptiveEviction implements Eviction {
     /** False if what was known of the slot is still so. */
     private boolean refresh(int slot) {
         double before = earnings[slot];
-        earnings[slot] = slots.pages(slot) > 0 ? earns(slot) : Double.MAX_VALUE;
+        earnings[slot] = slots.units(slot) > 0 ? earns(slot) : Double.MAX_VALUE;
         return earnings[slot] != before;
     }
 
-    /** The page that holds the slot's next victim, unless the pinned value lives there; -1 if there is none. */
-    private int coldestPage(int slot, long pinned) {
-        for (boolean main : new boolean[] {true, false}) {
+    /** The area that holds the slot's next victim, unless the pinned value lives there; -1 if there is none. */
+    private int coldestArea(int slot, long pinned) {
+        for (boolean main : QUEUES) {
             int reference = slots.oldest(slot, main);
             for (int steps = 0; reference != 0 && steps < 16; steps++) {
                 long offset = items.offset(reference);
-                int page = layout.pageOf(offset);
-                if (pinned == 0 || page != layout.pageOf(pinned)) {
-                    return page;
+                int area = pages.areaOf(offset);
+                if (pinned == 0 || area != pages.areaOf(pinned)) {
+                    return area;
                 }
                 reference = items.newer(offset);
             }
@@ -301,18 +359,99 @@ final class AdaptiveEviction implements Eviction {
         return -1;
     }
 
+    private int unitsWanted(int slot, long bytes) {
+        return layout.sizes.isRun(slot) ? layout.sizes.unitsFor(slot, bytes) : pages.span;
+    }
+
+    /**
+     * Clears as many units in a row as a value of the slot needs, or the page that the area lies in: the area and its
+     * neighbours, the cheaper one first. False, and nothing is cleared, if that costs more hits per epoch than allowed, or
+     * the pinned value.
+     */
+    private boolean clearAround(int area, int slot, long bytes, long pinned, double limit) {
+        int first = area;
+        int end = area + pages.areaLength(area);
+        double cost = price(area, pinned);
+        if (layout.sizes.isRun(slot)) {
+            int wanted = layout.sizes.unitsFor(slot, bytes);
+            while (end - first < wanted && cost <= limit && cost < NO_LIMIT) {
+                int before = first > 0 ? pages.areaBefore(first) : first;
+                double left = first > 0 ? price(before, pinned) : NO_LIMIT;
+                double right = end < layout.units ? price(end, pinned) : NO_LIMIT;
+                cost += Math.min(left, right);
+                if (left < right) {
+                    first = before;
+                } else if (right < NO_LIMIT) {
+                    end += pages.areaLength(end);
+                }
+            }
+        } else {
+            int page = area & -pages.span;
+            while (first > page) {
+                first = pages.areaBefore(first);
+                cost += price(first, pinned);
+            }
+            while (end < page + pages.span) {
+                cost += price(end, pinned);
+                end += pages.areaLength(end);
+            }
+        }
+        if (cost > limit || cost >= NO_LIMIT) {
+            return false;
+        }
+        clear(first, end, pinned);
+        return true;
+    }
+
+    /** What an area earns, in hits per epoch. */
+    private double price(int area, long pinned) {
+        long state = pages.state(area);
+        if (Pages.kind(state) == Pages.FREE) {
+            return 0;
+        }
+        if (pinned != 0 && pages.areaOf(pinned) == area) {
+            return NO_LIMIT;
+        }
+        if (Pages.kind(state) == Pages.CUT) {
+            return Math.min(earns(Pages.slot(state)), PRICE_MOST);
+        }
+        long offset = layout.unitStart(area);
+        if (gone.test(offset)) {
+            return 0;
+        }
+        // There is but one value, so it is asked itself.
+        long head = mutations.index.headOf(offset);
+        double prior = Math.max(UNREAD_LEAST, slots.stays(Pages.slot(state)));
+        int frequency = marks.frequency(head);
+        return ((frequency > 0 ? 1 : prior) + 0.5 * frequency) / (marks.age(head) + 1);
+    }
+
+    /** Clears all areas from here to there; those that hold values begin where they did until they are cleared. */
+    private void clear(int first, int end, long pinned) {
+        int[] areas = new int[end - first];
+        int count = 0;
+        for (int unit = first; unit < end; unit += pages.areaLength(unit)) {
+            if (Pages.kind(pages.state(unit)) != Pages.FREE) {
+                areas[count++] = unit;
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            clear(areas[i], pinned);
+        }
+    }
+
     /** Empties a page that has a value in it: cold ones are evicted, hot ones change places with colder ones. */
     private void clear(int page, long pinned) {
         long state = pages.state(page);
         int slot = Pages.slot(state);
         if (Pages.kind(state) == Pages.RUN) {
-            evictRemembered(layout.pageStart(page));
+            evictRemembered(layout.unitStart(page));
             return;
         }
-        int size = layout.sizes.chunkBytes(slot);
+        long size = pages.room(layout.unitStart(page));
         int left = Pages.used(state);
         for (int chunk = 0; left > 0 && chunk < Pages.carved(state); chunk++) {
-            long offset = layout.pageStart(page) + (long) chunk * size;
+            long offset = layout.unitStart(page) + chunk * size;
             if (items.checksum(offset) == 0) {
                 continue;
             }
@@ -330,7 +469,7 @@ final class AdaptiveEviction implements Eviction {
 
     /** Moves a value that was read lately into another page of its slot, for a colder one if none is free. */
     private boolean rescue(long offset, int slot, int page, long pinned) {
-        if (marks.frequency(mutations.index.headOf(offset)) == 0) {
+        if (gone.test(offset) || marks.frequency(mutations.index.headOf(offset)) == 0) {
             return false;
         }
         long to = pages.reserveChunk(slot, page);
@@ -352,7 +491,7 @@ final class AdaptiveEviction implements Eviction {
             for (int steps = 0; reference != 0 && steps < 8; steps++) {
                 long offset = items.offset(reference);
                 if (offset != pinned
-                        && layout.pageOf(offset) != page
+                        && pages.areaOf(offset) != page
                         && marks.frequency(mutations.index.headOf(offset)) == 0) {
                     return offset;
                 }
@@ -360,70 +499,5 @@ final class AdaptiveEviction implements Eviction {
             }
         }
         return 0;
-    }
-
-    /** Clears so many pages in a row, those that earn least; false if the pinned value is in the way everywhere. */
-    private boolean clearWindow(int length, long pinned) {
-        for (int slot = 0; slot < slots.count; slot++) {
-            refresh(slot);
-        }
-        int best = -1;
-        double least = Double.MAX_VALUE;
-        double[] recent = new double[length];
-        double sum = 0;
-        int allowed = 0;
-        double earned = 0;
-        int runLeft = 0;
-        for (int page = 0; page < layout.pages; page++) {
-            if (runLeft == 0) {
-                long state = pages.state(page);
-                boolean cut = Pages.kind(state) == Pages.CUT;
-                runLeft = cut ? 1 : Pages.length(state);
-                earned = Pages.kind(state) == Pages.FREE
-                        ? 0
-                        : (cut ? earnings[Pages.slot(state)] : runEarns(page, state)) + 1e-9;
-                boolean holdsPinned =
-                        pinned != 0 && layout.pageOf(pinned) >= page && layout.pageOf(pinned) < page + runLeft;
-                earned = holdsPinned ? -1 : earned;
-            }
-            runLeft--;
-            allowed = earned < 0 ? 0 : allowed + 1;
-            sum += Math.max(earned, 0) - recent[page % length];
-            recent[page % length] = Math.max(earned, 0);
-            if (allowed >= length && sum < least) {
-                least = sum;
-                best = page - length + 1;
-            }
-        }
-        Arrays.fill(recent, 0);
-        if (best < 0) {
-            return false;
-        }
-        clearPages(best, length, pinned);
-        return true;
-    }
-
-    /** What each page of a run earns: there is but one value, so it is asked itself. */
-    private double runEarns(int page, long state) {
-        long offset = layout.pageStart(page);
-        long head = mutations.index.headOf(offset);
-        double prior = Math.max(UNREAD_LEAST, slots.stays(Pages.slot(state)));
-        int frequency = marks.frequency(head);
-        return ((frequency > 0 ? 1 : prior) + 0.5 * frequency) / (marks.age(head) + 1) / Pages.length(state);
-    }
-
-    private void clearPages(int first, int length, long pinned) {
-        int page = 0;
-        while (page < first + length) {
-            long state = pages.state(page);
-            int after = page + (Pages.kind(state) == Pages.CUT ? 1 : Pages.length(state));
-            if (after > first && Pages.kind(state) != Pages.FREE) {
-                clear(page, pinned);
-                // Free neighbours are one run now: find the place again from the start of what is joined.
-                page = 0;
-            } else {
-                page = after;
-            }
-        }
     }
 }

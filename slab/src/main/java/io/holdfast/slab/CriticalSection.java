@@ -6,14 +6,12 @@ import static io.holdfast.slab.SlabLayout.C_VERSION;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.lang.System.Logger.Level;
-import java.lang.ref.Reference;
-import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a call that holds the region's lock. Whoever enters finds the region in order, and whoever leaves has left
- * it so: what a dead process or a failed call left half done is repaired, and what makes no sense is salvaged, before
- * anybody goes on.
+ * The part of a call that holds the region's lock. A caller that enters finds the region in order: what a dead process or a
+ * failed call left half done is repaired, and what makes no sense is salvaged, before {@link #enter} returns, also if it
+ * then refuses to go on because the cache is closed.
  */
 final class CriticalSection {
 
@@ -25,85 +23,68 @@ final class CriticalSection {
     private final Processes processes;
     private final RegionLock lock;
     private final Probe probe;
-    private final long patienceNanos;
     private volatile boolean ended;
 
-    CriticalSection(
-            Mutations mutations, Loads loads, Processes processes, RegionLock lock, Probe probe, long patienceNanos) {
+    CriticalSection(Mutations mutations, Loads loads, Processes processes, RegionLock lock, Probe probe) {
         this.memory = mutations.memory;
         this.mutations = mutations;
         this.loads = loads;
         this.processes = processes;
         this.lock = lock;
         this.probe = probe;
-        this.patienceNanos = patienceNanos;
     }
 
-    /** False if another process kept the lock for longer than one is willing to wait. */
-    boolean enter() {
-        return enter(patienceNanos);
-    }
-
-    boolean enterAtOnce() {
-        return enter(0);
-    }
-
-    private boolean enter(long patience) {
-        RegionLock.Attempt attempt = lock.take(patience);
-        if (attempt == RegionLock.Attempt.BUSY) {
-            return false;
-        }
-        if (ended) {
-            leave();
-            throw HoldfastException.misuse("the cache is closed", "open it again");
-        }
-        if (attempt == RegionLock.Attempt.TAKEN_UNTIDY) {
-            tidy();
-        }
+    /** Null if another process kept the lock for longer than one is willing to wait. */
+    @Nullable
+    Hold enter(long patienceNanos) {
+        Hold hold;
         try {
-            probe.at(Probe.Point.LOCKED);
+            hold = lock.take(patienceNanos);
         } catch (Throwable t) {
-            leave();
+            lock.abandon();
             throw t;
         }
-        return true;
-    }
-
-    void leave() {
-        try {
-            lock.release();
-        } finally {
-            // Until the last word was written the memory must not be unmapped.
-            Reference.reachabilityFence(memory);
+        if (hold == null) {
+            return null;
         }
+        try {
+            if (hold.isUntidy()) {
+                repair();
+                hold.tidied();
+            }
+            if (ended) {
+                throw HoldfastException.misuse("the cache is closed", "open it again");
+            }
+            probe.at(Probe.Point.LOCKED);
+        } catch (Throwable t) {
+            hold.close();
+            throw t;
+        }
+        return hold;
     }
 
-    /** Nobody of this JVM enters any more. */
+    /** From here on calls of this JVM are refused. */
     void end() {
         ended = true;
     }
 
-    /** Does not count this hold among the longest: an audit is asked for by people. */
-    void forgetHold() {
-        lock.forgetHold();
+    /** Work inside the section; it is given the hold and the region's version. */
+    @FunctionalInterface
+    interface Work<R extends @Nullable Object> {
+        R in(Hold hold, long version);
     }
 
-    /** Does the work inside; it is given the region's version. */
-    long run(String what, LongUnaryOperator work) {
-        if (!enter()) {
+    <R extends @Nullable Object> R run(String what, long patienceNanos, Work<R> work) {
+        Hold hold = enter(patienceNanos);
+        if (hold == null) {
             throw busy(what);
         }
         try {
-            return work.applyAsLong(memory.word(C_VERSION));
-        } catch (HoldfastException e) {
-            if (e.category() == Category.CORRUPT) {
-                throw failed(e);
-            }
-            throw e;
+            return work.in(hold, memory.word(C_VERSION));
         } catch (Throwable t) {
-            throw failed(t);
+            throw failed(hold, t);
         } finally {
-            leave();
+            hold.close();
         }
     }
 
@@ -112,42 +93,49 @@ final class CriticalSection {
                 Category.RETRY, "BUSY: another process holds the cache's lock; '" + what + "' was not done");
     }
 
-    /** A reader found a line shut for long: if its writer is dead, somebody has to repair, and nobody may come. */
-    void unblock() {
-        if (lock.isHeldByTheDead() && enter()) {
-            leave();
+    /** A reader found a line shut for long: if its writer is dead, the region must be repaired, and no put may come. */
+    void unblock(long patienceNanos) {
+        if (lock.isHeldByTheDead()) {
+            Hold hold = enter(patienceNanos);
+            if (hold != null) {
+                hold.close();
+            }
         }
     }
 
-    private void tidy() {
-        lock.leaveUntidy();
-        try {
-            repair();
-            lock.tidied();
-        } catch (Throwable t) {
-            leave();
-            throw t;
-        }
-    }
-
-    /** Repairs after a failure inside; the failure goes on. */
-    RuntimeException failed(Throwable t) {
-        lock.leaveUntidy();
+    /**
+     * Brings the region back into order after a failure inside, and returns what to throw: the failure, or RETRY if it came
+     * from tables that made no sense and have been rebuilt.
+     */
+    RuntimeException failed(Hold hold, Throwable failure) {
+        hold.leaveUntidy();
         mutations.takeEvicted();
+        boolean damage = isDamage(failure);
         try {
-            if (t instanceof HoldfastException e && e.category() == Category.CORRUPT) {
-                salvage(e.getMessage());
-            } else {
+            if (damage) {
+                salvage(String.valueOf(failure));
+            } else if (!(failure instanceof HoldfastException)) {
                 repair();
             }
-            lock.tidied();
+            hold.tidied();
         } catch (Throwable again) {
-            t.addSuppressed(again);
+            failure.addSuppressed(again);
         }
-        if (t instanceof Error error) {
+        if (failure instanceof Error error) {
             throw error;
         }
-        return t instanceof RuntimeException e ? e : new IllegalStateException(t);
+        if (damage && !hold.isUntidy()) {
+            return new HoldfastException(
+                    Category.RETRY,
+                    "the tables of the cache were damaged and have been rebuilt from its values; the call was not done",
+                    failure);
+        }
+        return failure instanceof RuntimeException e ? e : new IllegalStateException(failure);
+    }
+
+    /** Our own code throws no other exceptions on a sound region than those of {@link HoldfastException}. */
+    private static boolean isDamage(Throwable t) {
+        return t instanceof HoldfastException e ? e.category() == Category.CORRUPT : t instanceof RuntimeException;
     }
 
     private void repair() {
@@ -157,19 +145,19 @@ final class CriticalSection {
         }
         try {
             mutations.repair();
-            loads.repair();
+            loads.dropDead();
             processes.releaseDead();
             Counter.REPAIRS.add(memory, 1);
-        } catch (HoldfastException e) {
-            salvage(e.getMessage());
+        } catch (RuntimeException e) {
+            salvage(String.valueOf(e));
         }
     }
 
     /** Rebuilds the tables from the values. Only inside. */
-    void salvage(@Nullable String why) {
+    void salvage(String why) {
         LOG.log(Level.WARNING, "salvaging a slab cache: {0}", why);
         new Salvage(mutations).run();
-        loads.repair();
+        loads.dropDead();
         processes.releaseDead();
     }
 }

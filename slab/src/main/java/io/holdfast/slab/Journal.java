@@ -7,7 +7,7 @@ import io.holdfast.HoldfastException.Category;
 import java.lang.invoke.VarHandle;
 
 /**
- * Makes up to eight words of the region change together, or not at all.
+ * Makes up to sixteen words of the region change together, or not at all.
  *
  * <p>A mutation stages the new words, and nothing is written. {@link #commit} then writes the before-images into the
  * journal, the count that makes them valid, the new words, and last the count 0. A process that dies on the way leaves
@@ -16,12 +16,12 @@ import java.lang.invoke.VarHandle;
  * order on x86-64 also when the process is killed; the fences keep the compiler to that order.
  *
  * <pre>
- *  C_JOURNAL  count | (address, before) x 8
+ *  C_JOURNAL  count | (address, before) x 16
  * </pre>
  */
 final class Journal {
 
-    static final int WORDS_MOST = 8;
+    static final int WORDS_MOST = 16;
 
     private final Memory memory;
     private final SlabLayout layout;

@@ -65,6 +65,10 @@ class Memory {
         this.lastWord = -1;
     }
 
+    boolean isReadOnly() {
+        return false;
+    }
+
     /** Where the word at the offset is; the whole word lies in the region. */
     private long address(long at) {
         if (at < 0 || at > lastWord) {

@@ -42,7 +42,7 @@ final class Mutations {
     /** A reserved chunk from what is free already: an open page of the slot, a free page, a free run; 0 if none is. */
     long reserveFree(int slot, long bytes) {
         if (layout.sizes.isRun(slot)) {
-            return pages.reserveRun(slot, layout.sizes.pagesFor(bytes));
+            return pages.reserveRun(slot, layout.sizes.unitsFor(slot, bytes));
         }
         long offset = pages.reserveChunk(slot, -1);
         return offset == 0 && pages.takePage(slot) ? pages.reserveChunk(slot, -1) : offset;

@@ -1,27 +1,32 @@
 package io.holdfast.slab;
 
 import static io.holdfast.slab.SlabLayout.C_FREE;
+import static io.holdfast.slab.SlabLayout.C_FREE_SHORT;
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 
 /**
- * Who has which page: chunks of a slot, a run for one large value, or nobody. Free pages lie in runs that are joined
- * with their neighbours; both ends of a run tell its length.
+ * What each part of the data is used for. The data is a row of units; every unit belongs to exactly one <em>area</em>: a
+ * page of chunks, which begins at a multiple of its own length; a run for one large value; or a free run, joined with its
+ * free neighbours. Both ends of an area tell its length, so that its neighbours are found without a search.
  *
  * <pre>
  *  +0   state   CUT:   kind (4) . slot (8) at 48 . first free chunk + 1 (16) at 32 . used (16) at 16 . carved (16)
- *               FREE:  kind (4) . length (32)         first page of a free run
- *               RUN:   kind (4) . slot (8) . length (32)  first page of a large value
- *               *_END: kind (4) . length (32)         last page of a run of two or more; 0 in between
+ *               FREE:  kind (4) . length (32)             first unit of a free run
+ *               RUN:   kind (4) . slot (8) . length (32)  first unit of a large value
+ *               *_END: kind (4) . slot (8) . length (32)  last unit of an area of two or more; 0 in between
  *  +8   links   previous + 1 (32) | next + 1 (32)     CUT with room: the slot's open pages; FREE: the free runs
- *  +16  born    version of the region when the page was given to its slot
+ *  born         version of the region when the area was given to its slot: links of the second unit; SEED: +16
  * </pre>
  *
- * A chunk is in exactly one of three states: free in its page, used by a value in the index, or <em>reserved</em>: named
- * by one half of C_RESERVED while a mutation carries it in or out. Every method that changes something is one
- * micro-operation of the {@link Journal}, and leaves all of this true.
+ * Free runs that hold a whole page are listed at C_FREE, the others at C_FREE_SHORT: a page is found at once, whatever
+ * pieces large values leave between them.
+ *
+ * <p>A chunk is in exactly one of three states: free in its page, used by a value in the index, or <em>reserved</em>: named
+ * by one half of C_RESERVED while a mutation carries it in or out. Every method that changes something is one or more
+ * micro-operations of the {@link Journal}, each of which leaves all of this true but for free neighbours to be joined.
  */
 final class Pages {
 
@@ -30,12 +35,17 @@ final class Pages {
     static final int RUN = 3;
     static final int RUN_END = 4;
     static final int CUT = 5;
+    static final int CUT_END = 6;
+
+    /** Free runs looked at for a large value before others have to go. */
+    private static final int LOOKED_AT_MOST = 16;
 
     private final Memory memory;
     private final SlabLayout layout;
     private final Slots slots;
     private final Journal journal;
     private final Probe probe;
+    final int span;
 
     Pages(Memory memory, SlabLayout layout, Slots slots, Journal journal, Probe probe) {
         this.memory = memory;
@@ -43,33 +53,42 @@ final class Pages {
         this.slots = slots;
         this.journal = journal;
         this.probe = probe;
+        this.span = layout.sizes.span;
     }
 
-    long stateAt(int page) {
-        if (page < 0 || page >= layout.pages) {
-            throw new HoldfastException(Category.CORRUPT, "there is no page " + page);
+    private static HoldfastException corrupt(String what) {
+        return new HoldfastException(Category.CORRUPT, what);
+    }
+
+    long stateAt(int unit) {
+        if (unit < 0 || unit >= layout.units) {
+            throw corrupt("there is no unit " + unit);
         }
-        return layout.pagesAt + (long) page * SlabLayout.PAGE_ENTRY_BYTES;
+        return layout.unitsAt + (long) unit * layout.unitEntryBytes;
     }
 
-    private long linksAt(int page) {
-        return stateAt(page) + 8;
+    long linksAt(int unit) {
+        return stateAt(unit) + 8;
     }
 
-    long state(int page) {
-        return memory.word(stateAt(page));
+    private long bornAt(int first) {
+        return span == 1 ? stateAt(first) + 16 : linksAt(Math.min(first + 1, layout.units - 1));
     }
 
-    int previous(int page) {
-        return (int) memory.word(linksAt(page)) - 1;
+    long state(int unit) {
+        return memory.word(stateAt(unit));
     }
 
-    int next(int page) {
-        return (int) (memory.word(linksAt(page)) >>> 32) - 1;
+    int previous(int unit) {
+        return (int) memory.word(linksAt(unit)) - 1;
     }
 
-    long born(int page) {
-        return memory.word(stateAt(page) + 16);
+    int next(int unit) {
+        return (int) (memory.word(linksAt(unit)) >>> 32) - 1;
+    }
+
+    long born(int first) {
+        return memory.word(bornAt(first));
     }
 
     static int kind(long state) {
@@ -104,22 +123,87 @@ final class Pages {
         return (long) kind << 60 | (long) slot << 48 | length;
     }
 
-    int freePages() {
+    int freeUnits() {
         return (int) (memory.word(C_FREE) >>> 32);
     }
 
-    int firstFreeRun() {
-        return (int) memory.word(C_FREE) - 1;
+    int firstFreeRun(boolean withPage) {
+        return (int) memory.word(withPage ? C_FREE : C_FREE_SHORT) - 1;
+    }
+
+    /** Whether a whole page lies in the units, at a place where a page can begin. */
+    boolean holdsPage(int first, int length) {
+        return lastPage(first, length) >= first;
+    }
+
+    private int lastPage(int first, int length) {
+        return ((first + length) & -span) - span;
+    }
+
+    private long listOf(int first, int length) {
+        return holdsPage(first, length) ? C_FREE : C_FREE_SHORT;
+    }
+
+    /** Length of the area that begins at the unit; CORRUPT if none does, or its end says otherwise. */
+    int areaLength(int unit) {
+        long state = state(unit);
+        int kind = kind(state);
+        int length = switch (kind) {
+            case FREE, RUN -> length(state);
+            case CUT -> (unit & (span - 1)) == 0 ? span : 0;
+            default -> 0;
+        };
+        if (length < 1 || length > layout.units - unit || (length > 1 && !isEnd(unit + length - 1, kind, length))) {
+            throw corrupt("unit " + unit + " has state " + Long.toHexString(state) + " and begins no area");
+        }
+        return length;
+    }
+
+    private boolean isEnd(int unit, int kind, int length) {
+        long end = state(unit);
+        return kind(end) == kind + 1 && length(end) == length;
+    }
+
+    /** First unit of the area that ends right before this unit, which is not the first. */
+    int areaBefore(int unit) {
+        long end = state(unit - 1);
+        int length = switch (kind(end)) {
+            case FREE_END, RUN_END, CUT_END -> length(end);
+            case FREE, RUN, CUT -> 1;
+            default -> 0;
+        };
+        if (length < 1 || length > unit || areaLength(unit - length) != length) {
+            throw corrupt("unit " + (unit - 1) + " has state " + Long.toHexString(end) + " and ends no area");
+        }
+        return unit - length;
+    }
+
+    /** First unit of the area that holds a chunk. */
+    int areaOf(long offset) {
+        int unit = layout.unitOf(offset);
+        int page = unit & -span;
+        return kind(state(page)) == CUT ? page : unit;
     }
 
     /** Bytes that the chunk at the offset may use. */
     long room(long offset) {
-        long state = state(layout.pageOf(offset));
-        return kind(state) == CUT ? layout.sizes.chunkBytes(slot(state)) : (long) length(state) << layout.pageShift;
+        long state = state(areaOf(offset));
+        return kind(state) == CUT
+                ? layout.sizes.chunkBytes(chunkSlot(state))
+                : (long) length(state) << layout.sizes.unitShift;
     }
 
     int slotOf(long offset) {
-        return slot(state(layout.pageOf(offset)));
+        return slot(state(areaOf(offset)));
+    }
+
+    /** The slot of a page of chunks; CORRUPT if it has none. */
+    private int chunkSlot(long state) {
+        int slot = slot(state);
+        if (slot >= layout.sizes.chunkSlots()) {
+            throw corrupt("a page of chunks has slot " + slot);
+        }
+        return slot;
     }
 
     /** Reserves a free chunk of the slot in a page it has already; 0 if there is none. */
@@ -133,7 +217,7 @@ final class Pages {
         }
         long state = state(page);
         if (kind(state) != CUT || slot(state) != slot) {
-            throw new HoldfastException(Category.CORRUPT, "page " + page + " is not of slot " + slot);
+            throw corrupt("the page at unit " + page + " is not of slot " + slot);
         }
         int capacity = layout.sizes.chunksPerPage(slot);
         int chunk;
@@ -141,11 +225,15 @@ final class Pages {
         int carved = carved(state);
         if (firstFree != 0) {
             chunk = firstFree - 1;
-            firstFree = (int) memory.word(chunkAt(page, slot, chunk)) & 0xffff;
+            long word = memory.word(chunkAt(page, slot, chunk));
+            if (word >>> 32 != 0 || chunk >= carved) {
+                throw corrupt("chunk " + chunk + " of the page at unit " + page + " is listed as free and is not");
+            }
+            firstFree = (int) word & 0xffff;
         } else {
             chunk = carved++;
             if (chunk >= capacity) {
-                throw new HoldfastException(Category.CORRUPT, "page " + page + " is listed as open and is full");
+                throw corrupt("the page at unit " + page + " is listed as open and is full");
             }
             memory.word(chunkAt(page, slot, chunk), 0);
         }
@@ -163,69 +251,90 @@ final class Pages {
 
     private long chunkAt(int page, int slot, int chunk) {
         if (chunk < 0 || chunk >= layout.sizes.chunksPerPage(slot)) {
-            throw new HoldfastException(Category.CORRUPT, "page " + page + " has no chunk " + chunk);
+            throw corrupt("the page at unit " + page + " has no chunk " + chunk);
         }
-        return layout.pageStart(page) + (long) chunk * layout.sizes.chunkBytes(slot);
+        return layout.unitStart(page) + (long) chunk * layout.sizes.chunkBytes(slot);
     }
 
     /** Gives a free page to the slot; false if no page is free. */
     boolean takePage(int slot) {
-        int first = firstFreeRun();
+        int first = firstFreeRun(true);
         if (first < 0) {
             return false;
         }
         int length = freeLength(first);
-        int page = first + length - 1;
-        if (length == 1) {
-            stageUnlist(first, C_FREE);
-        } else {
-            stageFreeRun(first, length - 1);
+        int page = lastPage(first, length);
+        if (page < first) {
+            throw corrupt("the free run at unit " + first + " is listed with those that hold a page");
         }
-        journal.stageAdd(C_FREE, -1L << 32);
+        if (page + span < first + length) {
+            split(first, page + span);
+        }
+        if (page > first) {
+            split(first, page);
+        }
+        stageUnlist(page, C_FREE);
+        journal.stageAdd(C_FREE, -(long) span << 32);
         journal.stage(stateAt(page), cut(slot, 0, 0, 0));
+        if (span > 1) {
+            journal.stage(stateAt(page + span - 1), run(CUT_END, slot, span));
+        }
         stageList(page, slots.openPageAt(slot));
-        journal.stageAdd(slots.pagesAt(slot), 1);
-        memory.word(stateAt(page) + 16, memory.word(SlabLayout.C_VERSION));
+        journal.stageAdd(slots.unitsAt(slot), span);
+        memory.word(bornAt(page), memory.word(SlabLayout.C_VERSION));
         journal.commit();
         probe.at(Probe.Point.PAGE_TAKEN);
         return true;
     }
 
-    /** Reserves so many pages in a row for a large value; 0 if no free run is long enough. */
+    /** Makes two free runs of one. */
+    private void split(int first, int second) {
+        int length = freeLength(first);
+        int left = second - first;
+        stageUnlist(first, listOf(first, length));
+        stageFreeRun(first, left);
+        stageFreeRun(second, length - left);
+        stageList(first, listOf(first, left));
+        stageList(second, listOf(second, length - left));
+        journal.commit();
+    }
+
+    /** Reserves so many units in a row for a large value; 0 if no free run that is looked at is long enough. */
     long reserveRun(int slot, int length) {
-        int first = firstFreeRun();
-        for (int steps = 0; first >= 0; first = next(first), steps++) {
-            if (steps > layout.pages) {
-                throw new HoldfastException(Category.CORRUPT, "the list of free runs has no end");
-            }
-            int available = freeLength(first);
-            if (available >= length) {
-                return reserveRun(slot, length, first, available);
+        for (int list = 0; list < 2; list++) {
+            int first = firstFreeRun(list == 1);
+            for (int steps = 0; first >= 0 && (steps < LOOKED_AT_MOST || span == 1); first = next(first), steps++) {
+                if (steps > layout.units) {
+                    throw corrupt("the list of free runs has no end");
+                }
+                int available = freeLength(first);
+                if (available >= length) {
+                    return reserveRun(slot, length, first, available);
+                }
             }
         }
         return 0;
     }
 
     private long reserveRun(int slot, int length, int first, int available) {
-        int page = first + available - length;
-        if (available == length) {
-            stageUnlist(first, C_FREE);
-            journal.stage(linksAt(first), 0);
-        } else {
-            stageFreeRun(first, available - length);
+        int run = first + available - length;
+        if (run > first) {
+            split(first, run);
         }
+        stageUnlist(run, listOf(run, length));
+        journal.stage(linksAt(run), 0);
         journal.stageAdd(C_FREE, -(long) length << 32);
-        journal.stage(stateAt(page), run(RUN, slot, length));
+        journal.stage(stateAt(run), run(RUN, slot, length));
         if (length > 1) {
-            journal.stage(stateAt(page + length - 1), run(RUN_END, slot, length));
+            journal.stage(stateAt(run + length - 1), run(RUN_END, slot, length));
         }
-        journal.stageAdd(slots.pagesAt(slot), length);
-        journal.stageLow(C_RESERVED, Items.reference(layout.pageStart(page)));
-        memory.word(layout.pageStart(page), 0);
-        memory.word(stateAt(page) + 16, memory.word(SlabLayout.C_VERSION));
+        journal.stageAdd(slots.unitsAt(slot), length);
+        journal.stageLow(C_RESERVED, Items.reference(layout.unitStart(run)));
+        memory.word(layout.unitStart(run), 0);
+        memory.word(bornAt(run), memory.word(SlabLayout.C_VERSION));
         journal.commit();
         probe.at(Probe.Point.CHUNK_RESERVED);
-        return layout.pageStart(page);
+        return layout.unitStart(run);
     }
 
     /** Frees the chunk that a half of C_RESERVED names, and the page with it if it was the last one used. */
@@ -233,18 +342,18 @@ final class Pages {
         long word = memory.word(C_RESERVED);
         long offset = ((outgoing ? word >>> 32 : word) & 0xffffffffL) << 3;
         if (!layout.holdsItem(offset)) {
-            throw new HoldfastException(Category.CORRUPT, "offset " + offset + " is reserved");
+            throw corrupt("offset " + offset + " is reserved");
         }
-        int page = layout.pageOf(offset);
-        long state = state(page);
-        if (kind(state) == RUN) {
+        int area = areaOf(offset);
+        long state = state(area);
+        if (kind(state) == RUN && offset == layout.unitStart(area)) {
             memory.word(offset, 0);
             stageReserved(outgoing);
-            freeRun(page, length(state), slot(state));
+            freeRun(area, areaLength(area), slot(state));
         } else if (kind(state) == CUT) {
-            freeChunk(page, state, offset, outgoing);
+            freeChunk(area, state, offset, outgoing);
         } else {
-            throw new HoldfastException(Category.CORRUPT, "a chunk of page " + page + " is reserved, which has none");
+            throw corrupt("a chunk at offset " + offset + " is reserved, where none is");
         }
     }
 
@@ -257,12 +366,12 @@ final class Pages {
     }
 
     private void freeChunk(int page, long state, long offset, boolean outgoing) {
-        int slot = slot(state);
+        int slot = chunkSlot(state);
         int size = layout.sizes.chunkBytes(slot);
-        long within = offset - layout.pageStart(page);
+        long within = offset - layout.unitStart(page);
         int chunk = (int) (within / size);
         if (within % size != 0 || chunk >= carved(state) || used(state) == 0) {
-            throw new HoldfastException(Category.CORRUPT, "offset " + offset + " is no used chunk of page " + page);
+            throw corrupt("offset " + offset + " is no used chunk of the page at unit " + page);
         }
         boolean wasFull = firstFree(state) == 0 && carved(state) == layout.sizes.chunksPerPage(slot);
         journal.stage(offset, firstFree(state));
@@ -279,15 +388,15 @@ final class Pages {
     }
 
     /** Takes an empty page from its slot. */
-    void freePage(int page, int slot) {
+    private void freePage(int page, int slot) {
         stageUnlist(page, slots.openPageAt(slot));
-        freeRun(page, 1, slot);
+        freeRun(page, span, slot);
     }
 
     private void freeRun(int first, int length, int slot) {
-        journal.stageAdd(slots.pagesAt(slot), -length);
+        journal.stageAdd(slots.unitsAt(slot), -length);
         stageFreeRun(first, length);
-        stageList(first, C_FREE);
+        stageList(first, listOf(first, length));
         journal.stageAdd(C_FREE, (long) length << 32);
         journal.commit();
         probe.at(Probe.Point.PAGE_FREED);
@@ -297,14 +406,13 @@ final class Pages {
     /** Joins a free run with the free runs before and after it. */
     private void joinAround(int first) {
         int following = first + freeLength(first);
-        if (following < layout.pages && kind(state(following)) == FREE) {
+        if (following < layout.units && kind(state(following)) == FREE) {
             join(first, following);
         }
         if (first > 0) {
-            long before = state(first - 1);
-            int previous = kind(before) == FREE ? first - 1 : kind(before) == FREE_END ? first - length(before) : -1;
-            if (previous >= 0) {
-                join(previous, first);
+            int kind = kind(state(first - 1));
+            if (kind == FREE || kind == FREE_END) {
+                join(areaBefore(first), first);
             }
         }
     }
@@ -313,10 +421,11 @@ final class Pages {
         int length = freeLength(first);
         int added = freeLength(second);
         if (first + length != second) {
-            throw new HoldfastException(Category.CORRUPT, "free runs at " + first + " and " + second + " overlap");
+            throw corrupt("free runs at units " + first + " and " + second + " overlap");
         }
-        stageUnlist(second, C_FREE);
+        stageUnlist(second, listOf(second, added));
         journal.stage(linksAt(second), 0);
+        stageUnlist(first, listOf(first, length));
         if (length > 1) {
             journal.stage(stateAt(second - 1), 0);
         }
@@ -324,37 +433,28 @@ final class Pages {
             journal.stage(stateAt(second), 0);
         }
         stageFreeRun(first, length + added);
+        stageList(first, listOf(first, length + added));
         journal.commit();
     }
 
     /** What a crash between two micro-operations leaves undone: neighbours not joined, empty pages not given back. */
     void tidy() {
-        for (int page = 0; page < layout.pages; ) {
-            long state = state(page);
-            int kind = kind(state);
-            if (kind == CUT) {
-                if (used(state) == 0) {
-                    freePage(page, slot(state));
-                    page = 0; // what was free around it is one run now
-                } else {
-                    page++;
-                }
+        for (int unit = 0; unit < layout.units; ) {
+            long state = state(unit);
+            if (kind(state) == CUT && used(state) == 0) {
+                freePage(unit, chunkSlot(state));
+                unit = 0; // what was free around it is one run now
             } else {
-                int length = kind == FREE || kind == RUN ? length(state) : 0;
-                if (length < 1 || length > layout.pages - page) {
-                    throw new HoldfastException(Category.CORRUPT, "page " + page + " has state " + kind);
-                }
-                page += length;
+                unit += areaLength(unit);
             }
         }
-        int page = 0;
-        while (page < layout.pages) {
-            long state = state(page);
-            int following = page + (kind(state) == CUT ? 1 : length(state));
-            if (kind(state) == FREE && following < layout.pages && kind(state(following)) == FREE) {
-                join(page, following);
+        int unit = 0;
+        while (unit < layout.units) {
+            int following = unit + areaLength(unit);
+            if (kind(state(unit)) == FREE && following < layout.units && kind(state(following)) == FREE) {
+                join(unit, following);
             } else {
-                page = following;
+                unit = following;
             }
         }
     }
@@ -364,23 +464,24 @@ final class Pages {
         if (!layout.holdsItem(offset)) {
             return false;
         }
-        int page = layout.pageOf(offset);
-        long state = state(page);
-        long within = offset - layout.pageStart(page);
+        int area = areaOf(offset);
+        long state = state(area);
+        long within = offset - layout.unitStart(area);
         if (kind(state) != CUT) {
             return kind(state) == RUN && within == 0;
+        }
+        if (slot(state) >= layout.sizes.chunkSlots()) {
+            return false;
         }
         int size = layout.sizes.chunkBytes(slot(state));
         return within % size == 0 && within / size < carved(state);
     }
 
     int freeLength(int first) {
-        long state = state(first);
-        int length = length(state);
-        if (kind(state) != FREE || length < 1 || length > layout.pages - first) {
-            throw new HoldfastException(Category.CORRUPT, "page " + first + " is listed as free and is not");
+        if (kind(state(first)) != FREE) {
+            throw corrupt("unit " + first + " is listed as free and is not");
         }
-        return length;
+        return areaLength(first);
     }
 
     private void stageFreeRun(int first, int length) {
@@ -390,19 +491,20 @@ final class Pages {
         }
     }
 
-    /** Puts a page at the front of the list whose first page + 1 is the lower half of the word. */
-    private void stageList(int page, long listAt) {
+    /** Puts an area at the front of the list whose first unit + 1 is the lower half of the word. */
+    private void stageList(int unit, long listAt) {
         int first = (int) journal.read(listAt) - 1;
-        journal.stage(linksAt(page), (long) (first + 1) << 32);
+        journal.stage(linksAt(unit), (long) (first + 1) << 32);
         if (first >= 0) {
-            journal.stageLow(linksAt(first), page + 1);
+            journal.stageLow(linksAt(first), unit + 1);
         }
-        journal.stageLow(listAt, page + 1);
+        journal.stageLow(listAt, unit + 1);
     }
 
-    private void stageUnlist(int page, long listAt) {
-        int previous = previous(page);
-        int next = next(page);
+    private void stageUnlist(int unit, long listAt) {
+        long links = journal.read(linksAt(unit));
+        int previous = (int) links - 1;
+        int next = (int) (links >>> 32) - 1;
         if (previous < 0) {
             journal.stageLow(listAt, next + 1);
         } else {
@@ -413,13 +515,14 @@ final class Pages {
         }
     }
 
-    /** All pages free, in one run. */
+    /** All units free, in one run. */
     void format() {
-        memory.zero(layout.pagesAt, (long) layout.pages * SlabLayout.PAGE_ENTRY_BYTES);
-        memory.word(stateAt(0), run(FREE, 0, layout.pages));
-        if (layout.pages > 1) {
-            memory.word(stateAt(layout.pages - 1), run(FREE_END, 0, layout.pages));
+        memory.zero(layout.unitsAt, (long) layout.units * layout.unitEntryBytes);
+        memory.word(stateAt(0), run(FREE, 0, layout.units));
+        if (layout.units > 1) {
+            memory.word(stateAt(layout.units - 1), run(FREE_END, 0, layout.units));
         }
-        memory.word(C_FREE, (long) layout.pages << 32 | 1);
+        memory.word(C_FREE, (long) layout.units << 32 | 1);
+        memory.word(C_FREE_SHORT, 0);
     }
 }

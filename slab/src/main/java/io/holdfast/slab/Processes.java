@@ -9,7 +9,7 @@ import java.util.List;
  * The processes that have the region open, and what each of them did.
  *
  * <pre>
- *  +0    process (see Host), 0: entry is free
+ *  +0    process (see Life), 0: entry is free
  *  +8    attached at, wall clock in milliseconds
  *  +16   values stored, +24 values removed           under the lock
  *  +64   sixteen lines of hits, misses               without it, threads spread over the lines
@@ -22,13 +22,13 @@ final class Processes {
 
     private final Memory memory;
     private final SlabLayout layout;
-    private final Host host;
+    private final Life life;
     private long mine;
 
-    Processes(Memory memory, SlabLayout layout, Host host) {
+    Processes(Memory memory, SlabLayout layout, Life life) {
         this.memory = memory;
         this.layout = layout;
-        this.host = host;
+        this.life = life;
     }
 
     private long at(int entry) {
@@ -39,7 +39,7 @@ final class Processes {
     boolean anyAlive() {
         for (int i = 0; i < SlabLayout.PROCESSES; i++) {
             long process = memory.word(at(i));
-            if (process != 0 && host.isAlive(process)) {
+            if (process != 0 && life.isAlive(process)) {
                 return true;
             }
         }
@@ -53,7 +53,7 @@ final class Processes {
             if (memory.word(at(i)) == 0) {
                 mine = at(i);
                 memory.word(mine + 8, nowMillis);
-                memory.release(mine, host.me());
+                memory.release(mine, life.me());
                 return;
             }
         }
@@ -68,14 +68,14 @@ final class Processes {
     void releaseDead() {
         for (int i = 0; i < SlabLayout.PROCESSES; i++) {
             long process = memory.word(at(i));
-            if (process != 0 && !host.isAlive(process)) {
+            if (process != 0 && !life.isAlive(process)) {
                 release(at(i));
             }
         }
     }
 
     void detach() {
-        if (mine != 0 && memory.word(mine) == host.me()) {
+        if (mine != 0 && memory.word(mine) == life.me()) {
             release(mine);
         }
     }
@@ -111,12 +111,20 @@ final class Processes {
         return counted;
     }
 
+    /** False for those who only look: they count nowhere. */
+    boolean isAttached() {
+        return mine != 0;
+    }
+
     /** True one time in {@link #SAMPLED_ONE_IN}, for what is too dear to be counted each time. */
     boolean hit() {
         return count(stripe()) % SAMPLED_ONE_IN == 0;
     }
 
     void missed() {
+        if (mine == 0) {
+            return;
+        }
         count(stripe() + 8);
     }
 
@@ -136,8 +144,8 @@ final class Processes {
             long process = memory.acquire(at(i));
             if (process != 0) {
                 list.add(new SlabStats.AttachedProcess(
-                        Host.pidOf(process),
-                        host.isAlive(process),
+                        Life.pidOf(process),
+                        life.isAlive(process),
                         java.time.Instant.ofEpochMilli(memory.opaque(at(i) + 8)),
                         sum(at(i), 0),
                         sum(at(i), 8),

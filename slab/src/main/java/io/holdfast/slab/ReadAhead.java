@@ -61,7 +61,7 @@ final class ReadAhead {
         if (!layout.holdsItem(offset) || offset > layout.size - bytes) {
             return 0;
         }
-        return memory.touch(offset, Math.min(bytes, BYTES_MOST)) + pages.state(layout.pageOf(offset));
+        return memory.touch(offset, Math.min(bytes, BYTES_MOST)) + pages.state(layout.unitOf(offset));
     }
 
     /** The value that goes, whose chunk is written then, its line, and its neighbour in the queue. */

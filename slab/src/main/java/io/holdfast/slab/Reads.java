@@ -2,6 +2,7 @@ package io.holdfast.slab;
 
 import io.holdfast.Time;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +31,9 @@ final class Reads {
     };
     private static final int ATTEMPTS_MOST = 96;
     private static final int SPINS = 64;
-    private static final int CHAIN_MOST = 4096;
+    /** How long a read waits for the lock, when it is needed to repair or to get a value that changes all the time. */
+    private static final long LOCKED_WITHIN = TimeUnit.MILLISECONDS.toNanos(20);
+
     private static final long TORN = -1;
 
     private final Memory memory;
@@ -42,7 +45,7 @@ final class Reads {
     private final Recency recency;
     private final Processes processes;
     private final Time time;
-    private final Runnable unblock;
+    private final @Nullable CriticalSection section;
 
     Reads(
             Mutations mutations,
@@ -50,7 +53,7 @@ final class Reads {
             Recency recency,
             Processes processes,
             Time time,
-            Runnable unblock) {
+            CriticalSection section) {
         this.memory = mutations.memory;
         this.layout = mutations.layout;
         this.items = mutations.items;
@@ -60,7 +63,7 @@ final class Reads {
         this.recency = recency;
         this.processes = processes;
         this.time = time;
-        this.unblock = unblock;
+        this.section = memory.isReadOnly() ? null : section;
     }
 
     /**
@@ -82,26 +85,28 @@ final class Reads {
         long offset = (head & 0xffffffffL) << 3;
         int length = Index.length(head);
         if ((sequence & 1) != 0
+                || memory.opaque(SlabLayout.C_UNVERIFIED) != 0
                 || length == Index.LONG
                 || key.length > SlabLayout.KEY_MOST
                 || !Index.tagMatches(head, hash)
                 || !layout.holdsItem(offset)) {
             return get(namespace, key, COPY);
         }
-        // What a chunk with this key and no deadline must say, so that nothing below waits for what it does say.
+        // What a chunk with this key must say, so that nothing below waits for what it does say.
         long shape = Items.shape(length, key.length, namespace, 0);
-        if (!fits(offset, shape)) {
+        if (!fits(offset, shape | Items.FLAG_TTL)) {
             return get(namespace, key, COPY);
         }
         // In this order: making room writes as much as the processor can keep in flight, and would delay the reading.
         long found = memory.acquire(Items.shapeAt(offset));
         byte[] value = new byte[length];
-        if ((found & ~Items.FLAG_MAIN) != shape || !memory.matches(offset + Items.HEADER, key)) {
+        int keyAt = Items.keyAt(found);
+        if ((found & ~(Items.FLAG_MAIN | Items.FLAG_TTL)) != shape || !memory.matches(offset + keyAt, key)) {
             return get(namespace, key, COPY);
         }
         long version = items.version(offset);
-        boolean gone = isGone(offset, shape, version);
-        memory.read(offset + Items.HEADER + key.length, value, 0, length);
+        boolean gone = isGone(offset, found, version);
+        memory.read(offset + keyAt + key.length, value, 0, length);
         VarHandle.acquireFence();
         if (memory.opaque(line) != sequence) {
             return get(namespace, key, COPY);
@@ -124,6 +129,9 @@ final class Reads {
     }
 
     private void hit(long head, long offset, long version) {
+        if (!processes.isAttached()) {
+            return;
+        }
         if (processes.hit()) {
             slots.addHits(pages.slotOf(offset), Processes.SAMPLED_ONE_IN);
         }
@@ -134,9 +142,11 @@ final class Reads {
     <R> @Nullable R get(int namespace, byte[] key, Taker<R> taker) {
         long hash = items.hash(namespace, key);
         long line = Index.lineAt(layout, hash);
+        boolean shut = false;
         for (int attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {
             long sequence = memory.acquire(line);
-            if ((sequence & 1) != 0) {
+            shut = (sequence & 1) != 0;
+            if (shut) {
                 pause(attempt);
                 continue;
             }
@@ -149,6 +159,11 @@ final class Reads {
                 continue;
             }
             if (offset <= 0 || gone || !fits(offset, shape)) {
+                processes.missed();
+                return null;
+            }
+            boolean whole = memory.opaque(SlabLayout.C_UNVERIFIED) == 0 || items.isWhole(offset, Items.bytes(shape));
+            if (!whole && memory.acquire(line) == sequence) {
                 processes.missed();
                 return null;
             }
@@ -172,8 +187,32 @@ final class Reads {
                 return taken;
             }
         }
-        processes.missed();
-        return null;
+        R taken = shut ? null : getLocked(hash, namespace, key, taker);
+        if (taken == null) {
+            processes.missed();
+        }
+        return taken;
+    }
+
+    /** A line that changes faster than a value of it can be copied stands still while the lock is held. */
+    private <R> @Nullable R getLocked(long hash, int namespace, byte[] key, Taker<R> taker) {
+        Hold hold = section == null ? null : section.enter(LOCKED_WITHIN);
+        if (hold == null) {
+            return null;
+        }
+        try {
+            long offset = find(Index.homeAt(Index.lineAt(layout, hash), hash), hash, namespace, key);
+            if (offset <= 0 || isGone(offset) || !items.isWhole(offset, pages.room(offset))) {
+                return null;
+            }
+            long shape = items.shape(offset);
+            long at = offset + Items.keyAt(shape) + Items.keyLength(shape);
+            R taken = taker.take(memory, at, Items.valueLength(shape), items.version(offset));
+            hit(Index.headOf(memory, hash, Index.lineAt(layout, hash), offset), offset, items.version(offset));
+            return taken;
+        } finally {
+            hold.close();
+        }
     }
 
     /** Offset of the chunk with the key; 0 if there is none, {@link #TORN} if the chain made no sense. */
@@ -199,7 +238,7 @@ final class Reads {
     /** As above, among those in the chain after the first. */
     private long findBehind(long first, int namespace, byte[] key) {
         long offset = first << 3;
-        for (int steps = 0; layout.holdsItem(offset) && steps <= CHAIN_MOST; steps++) {
+        for (int steps = 0; layout.holdsItem(offset) && steps <= Index.CHAIN_MOST; steps++) {
             if (steps > 0 && isOf(offset, items.shape(offset), namespace, key)) {
                 return offset;
             }
@@ -244,7 +283,9 @@ final class Reads {
         if (attempt < SPINS) {
             Thread.onSpinWait();
         } else if (attempt == SPINS) {
-            unblock.run();
+            if (section != null) {
+                section.unblock(LOCKED_WITHIN);
+            }
         } else {
             Thread.yield();
         }
@@ -276,7 +317,7 @@ final class Reads {
             int reference = (int) memory.word(line + head * 8L);
             for (int steps = 0; reference != 0; steps++) {
                 long offset = (reference & 0xffffffffL) << 3;
-                if (!layout.holdsItem(offset) || steps > CHAIN_MOST) {
+                if (!layout.holdsItem(offset) || steps > Index.CHAIN_MOST) {
                     return null;
                 }
                 long shape = items.shape(offset);
@@ -305,6 +346,6 @@ final class Reads {
                 withValue ? value : null,
                 Items.valueLength(shape),
                 version,
-                layout.pageOf(offset));
+                layout.unitOf(offset) / layout.sizes.span);
     }
 }

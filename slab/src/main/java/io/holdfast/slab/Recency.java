@@ -98,11 +98,19 @@ abstract sealed class Recency {
         private static final long MASK = (1 << BITS) - 1;
         private static final int AT = 48;
 
+        /** Older marks are made this old, before ten bits would make them young again. */
+        private static final int AGE_MOST = 768;
+
+        private static final long BYTES_A_LINE = 8192;
+
         private final Memory memory;
+        private final SlabLayout layout;
         private final long epochBytes;
+        private long aged;
 
         Marks(Memory memory, SlabLayout layout) {
             this.memory = memory;
+            this.layout = layout;
             this.epochBytes = Math.max(1, ((long) layout.pages << layout.pageShift) / 64);
         }
 
@@ -146,6 +154,21 @@ abstract sealed class Recency {
             }
             memory.word(C_EPOCH_BYTES, passed);
             mark(head, frequency, epoch());
+            for (long left = bytes; left >= 0; left -= BYTES_A_LINE) {
+                ageNextLine();
+            }
+        }
+
+        /** In 256 epochs all lines are met, unless they are much more than values: each put meets one for every 8 KiB. */
+        private void ageNextLine() {
+            aged = aged + 1 < layout.lines ? aged + 1 : 0;
+            long line = layout.indexAt + aged * SlabLayout.LINE_BYTES;
+            for (int i = 1; i <= SlabLayout.HEADS; i++) {
+                long head = line + i * 8L;
+                if (age(head) > AGE_MOST) {
+                    mark(head, frequency(head), epoch() - AGE_MOST);
+                }
+            }
         }
 
         long epoch() {

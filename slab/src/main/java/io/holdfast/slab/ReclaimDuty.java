@@ -3,15 +3,28 @@ package io.holdfast.slab;
 import io.holdfast.Duty;
 import java.time.Duration;
 
-/** Walks the pages, a few at a time, and takes back what lapsed or was cleared. */
+/**
+ * Verifies what no process watched over, if there is such; then walks the chunks, a few at a time, and takes back those of
+ * values that lapsed or were cleared.
+ */
 record ReclaimDuty(String name, SlabStore store) implements Duty {
 
-    private static final int PAGES_A_STEP = 16;
+    /** One hold of the lock looks at so many, and a step has so many holds. */
+    private static final int CHUNKS_A_HOLD = 256;
+
+    private static final int HOLDS_A_STEP = 16;
     private static final Duration PAUSE = Duration.ofMillis(100);
 
     @Override
     public Step step() {
-        int reclaimed = store.reclaimGone(PAGES_A_STEP);
+        if (store.isUnverified()) {
+            store.verify();
+            return Step.again(0);
+        }
+        int reclaimed = 0;
+        for (int i = 0; i < HOLDS_A_STEP; i++) {
+            reclaimed += store.reclaimGone(CHUNKS_A_HOLD);
+        }
         return reclaimed > 0 ? Step.again(reclaimed) : Step.restFor(0, PAUSE);
     }
 }

@@ -1,36 +1,37 @@
 package io.holdfast.slab;
 
+import static io.holdfast.slab.SlabLayout.C_HOLDS;
+import static io.holdfast.slab.SlabLayout.C_HUNGRY;
 import static io.holdfast.slab.SlabLayout.C_LOCK;
 
 import io.holdfast.Time;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One writer at a time, among all threads of all processes of the host.
  *
- * <p>The word in the region names the process that has it. It is taken from a holder only when the kernel says that
- * this process is dead; one that is merely stopped or slow keeps it, however long, since nobody can know what it will
- * write next. Whoever takes it from the dead must repair the region first.
+ * <ol>
+ *   <li>The word in the region names the process that holds the lock. It is taken from a process only when the kernel
+ *       says that this process is dead. A stopped or slow process keeps it: what it will write next is unknown.
+ *   <li>Who takes the lock from the dead gets a {@link Hold} that is untidy: the region must be repaired first. An untidy
+ *       hold is never released as free; its word becomes {@link #UNTIDY}, and the next process repairs.
+ *   <li>No waiter starves. A thread may take a free word past the queue, since handing it over costs a switch of threads;
+ *       but not once the first in the queue has waited for a quarter of its timeout, in this process or another.
+ * </ol>
  *
- * <p>Threads of one JVM compete for the same word: who finds the name of its own process there waits for another thread.
- * So a put that meets nobody does one atomic operation, at its begin; the end is a plain store in order, and the next
- * put need not wait until all that this one wrote has left the processor. Of the threads that wait in a JVM, one looks
- * and the others queue behind it.
+ * <p>Threads of one JVM compete for the same word: a thread that finds its own process there waits for another thread. So
+ * a put that meets no other does one atomic operation, at its begin; the end is a plain store in order. Of the threads
+ * that wait in a JVM, one polls and the others queue behind it, first come, first served.
  */
 final class RegionLock {
 
-    /** How an attempt ended. */
-    enum Attempt {
-        TAKEN,
-        /** Taken from the dead, or left behind by a failure: repair first. */
-        TAKEN_UNTIDY,
-        BUSY
-    }
+    /** In place of a process: free to be taken, and to be repaired first. No process has this name, its pid would be 0. */
+    static final long UNTIDY = 1;
 
-    /** Looks between two pauses. */
+    /** Polls between two pauses. */
     private static final int SPINS = 64;
     /** Two looks at the clock cost a twentieth of a put. */
     private static final int TIMED_ONE_IN = 8;
@@ -39,41 +40,47 @@ final class RegionLock {
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+    private static final long HUNGRY_AFTER_MOST = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Memory memory;
-    private final Host host;
+    private final Life life;
     private final Time time;
-    private final ReentrantLock turn = new ReentrantLock();
-    /** The word names this process, and no thread of it is inside: the one who was could not repair what it left. */
-    private final AtomicBoolean abandoned = new AtomicBoolean();
+    private final ReentrantLock queue = new ReentrantLock(true);
+    /**
+     * The thread of this JVM that holds the lock. Written without a call between it and the atomic operation: a stack that
+     * overflows right after the lock was taken is then found by the thread itself, or by others once the thread has ended.
+     */
+    private @Nullable Thread owner;
 
     // These are for the thread that has the lock.
-    private boolean untidy;
-
     private long takenAt;
     private long takes;
 
-    RegionLock(Memory memory, Host host, Time time) {
+    RegionLock(Memory memory, Life life, Time time) {
         this.memory = memory;
-        this.host = host;
+        this.life = life;
         this.time = time;
     }
 
-    Attempt take(long patienceNanos) {
-        if (memory.opaque(C_LOCK) == 0 && memory.swap(C_LOCK, 0, host.me())) {
+    /** Null if the lock could not be had within the time. */
+    @Nullable
+    Hold take(long patienceNanos) {
+        Thread thread = Thread.currentThread();
+        if (memory.opaque(C_LOCK) == 0 && memory.opaque(C_HUNGRY) == 0 && memory.swap(C_LOCK, 0, life.me())) {
+            owner = thread;
             return taken(false);
         }
         if (patienceNanos <= 0) {
-            return Attempt.BUSY;
+            return null;
         }
         // An interrupt is for the caller: it must not turn the waiting into spinning.
         boolean interrupted = Thread.interrupted();
         try {
-            long deadline = time.nanoTime() + patienceNanos;
-            return awaitTurn(deadline) ? takeInTurn(deadline) : Attempt.BUSY;
+            long arrived = time.nanoTime();
+            return awaitTurn(arrived + patienceNanos) ? takeInTurn(thread, arrived, patienceNanos) : null;
         } finally {
             if (interrupted) {
-                Thread.currentThread().interrupt();
+                thread.interrupt();
             }
         }
     }
@@ -83,7 +90,7 @@ final class RegionLock {
         try {
             while (true) {
                 try {
-                    return turn.tryLock(deadline - time.nanoTime(), TimeUnit.NANOSECONDS);
+                    return queue.tryLock(deadline - time.nanoTime(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
@@ -95,16 +102,21 @@ final class RegionLock {
         }
     }
 
-    private Attempt takeInTurn(long deadline) {
+    private @Nullable Hold takeInTurn(Thread thread, long arrived, long patience) {
+        long me = life.me();
+        long hungryAfter = Math.min(patience / 4, HUNGRY_AFTER_MOST);
+        boolean hungry = false;
         try {
-            long look = time.nanoTime();
+            long look = time.nanoTime() + LOOK_NANOS;
             for (int i = 1; ; i++) {
-                long holder = memory.opaque(C_LOCK);
-                if (holder == 0) {
-                    if (memory.swap(C_LOCK, 0, host.me())) {
-                        return taken(false);
+                long holder = memory.acquire(C_LOCK);
+                if (holder == 0 || holder == UNTIDY) {
+                    if (memory.swap(C_LOCK, holder, me)) {
+                        owner = thread;
+                        return taken(holder == UNTIDY);
                     }
-                } else if (holder == host.me() && abandoned.compareAndSet(true, false)) {
+                } else if (holder == me && isAbandonedBy(owner, thread)) {
+                    owner = thread;
                     return taken(true);
                 }
                 if (i % SPINS != 0) {
@@ -112,57 +124,71 @@ final class RegionLock {
                     continue;
                 }
                 long now = time.nanoTime();
-                boolean late = now - deadline >= 0;
-                if (holder != 0 && (late || now - look >= 0)) {
-                    if (!host.isAlive(holder) && memory.swap(C_LOCK, holder, host.me())) {
+                boolean late = now - arrived >= patience;
+                if (holder != 0 && holder != UNTIDY && (late || now - look >= 0)) {
+                    if (!life.isAlive(holder) && memory.swap(C_LOCK, holder, me)) {
+                        owner = thread;
                         Counter.THEFTS.add(memory, 1);
                         return taken(true);
                     }
                     look = now + LOOK_NANOS;
                 }
                 if (late) {
-                    return Attempt.BUSY;
+                    return null;
+                }
+                if (now - arrived >= hungryAfter) {
+                    hungry = true;
+                    memory.opaque(C_HUNGRY, me);
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         } finally {
-            turn.unlock();
+            // Also of a process that died hungry. One that still waits says so again at its next poll.
+            if (hungry || memory.opaque(C_HUNGRY) != 0) {
+                memory.opaque(C_HUNGRY, 0);
+            }
+            queue.unlock();
         }
     }
 
-    private Attempt taken(boolean fromTheDead) {
+    /** The lock does not nest: a thread that finds itself as owner, or an owner that has ended, never got to release it. */
+    private static boolean isAbandonedBy(@Nullable Thread owner, Thread thread) {
+        return owner != null && (owner.equals(thread) || !owner.isAlive());
+    }
+
+    private Hold taken(boolean untidy) {
+        memory.word(C_HOLDS, memory.word(C_HOLDS) + 1);
         takenAt = takes++ % TIMED_ONE_IN == 0 ? time.nanoTime() : UNTIMED;
-        return fromTheDead || untidy ? Attempt.TAKEN_UNTIDY : Attempt.TAKEN;
+        return new Hold(this, untidy);
     }
 
     /** Does not count this hold among the longest: an audit is asked for by people. */
-    void forgetHold() {
+    void forgetTime() {
         takenAt = UNTIMED;
     }
 
-    /** Notes that the region must be repaired by whoever of this JVM has the lock next. */
-    void leaveUntidy() {
-        untidy = true;
-    }
-
-    void tidied() {
-        untidy = false;
-    }
-
-    void release() {
-        if (takenAt != UNTIMED) {
-            Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);
+    void release(boolean untidy) {
+        try {
+            if (takenAt != UNTIMED) {
+                Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);
+            }
+        } finally {
+            owner = null;
+            memory.release(C_LOCK, untidy ? UNTIDY : 0);
         }
-        if (untidy) {
-            abandoned.set(true);
-        } else {
-            memory.release(C_LOCK, 0);
+    }
+
+    /** Gives back a lock that this thread took and got no {@link Hold} for, because heap or stack ended on the way. */
+    void abandon() {
+        if (Thread.currentThread().equals(owner)) {
+            takenAt = UNTIMED;
+            release(true);
         }
     }
 
     /** Whether the lock is in the hands of a process that will never give it back. */
     boolean isHeldByTheDead() {
         long holder = memory.opaque(C_LOCK);
-        return holder != 0 && !host.isAlive(holder);
+        return holder == UNTIDY || (holder != 0 && !life.isAlive(holder));
     }
 }

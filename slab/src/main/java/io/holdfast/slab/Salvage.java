@@ -41,6 +41,7 @@ final class Salvage {
         relink();
         mutations.index.openAll();
         Counter.SALVAGES.add(memory, 1);
+        memory.release(SlabLayout.C_UNVERIFIED, 0);
         memory.release(C_DAMAGED, 0);
     }
 
@@ -54,29 +55,41 @@ final class Salvage {
     /** Finds what can be kept; returns the highest version among it. */
     private long collect() {
         long highest = 0;
-        int page = 0;
-        while (page < layout.pages) {
-            long state = mutations.pages.state(page);
+        int unit = 0;
+        while (unit < layout.units) {
+            long state = mutations.pages.state(unit);
             int slot = Pages.slot(state);
             int length = 1;
-            if (Pages.kind(state) == Pages.CUT && slot < layout.sizes.chunkSlots()) {
+            if (isPage(unit, state)) {
                 int size = layout.sizes.chunkBytes(slot);
                 int chunks = Math.min(Pages.carved(state), layout.sizes.chunksPerPage(slot));
                 for (int i = 0; i < chunks; i++) {
-                    highest = Math.max(highest, consider(layout.pageStart(page) + (long) i * size, size));
+                    highest = Math.max(highest, consider(layout.unitStart(unit) + (long) i * size, size));
                 }
-            } else if (Pages.kind(state) == Pages.RUN
-                    && Pages.length(state) >= 1
-                    && Pages.length(state) <= layout.pages - page
-                    && slot == layout.sizes.slotFor((long) Pages.length(state) << layout.pageShift)) {
-                long bytes = (long) Pages.length(state) << layout.pageShift;
-                long version = consider(layout.pageStart(page), bytes);
+                length = layout.sizes.span;
+            } else if (isRun(unit, state)) {
+                long version = consider(layout.unitStart(unit), (long) Pages.length(state) << layout.sizes.unitShift);
                 highest = Math.max(highest, version);
                 length = version > 0 ? Pages.length(state) : 1;
+            } else if (Pages.kind(state) == Pages.CUT) {
+                memory.word(mutations.pages.stateAt(unit), 0); // runs in it are not chunks of a page
             }
-            page += length;
+            unit += length;
         }
         return highest;
+    }
+
+    private boolean isPage(int unit, long state) {
+        return Pages.kind(state) == Pages.CUT
+                && unit % layout.sizes.span == 0
+                && Pages.slot(state) < layout.sizes.chunkSlots();
+    }
+
+    private boolean isRun(int unit, long state) {
+        return Pages.kind(state) == Pages.RUN
+                && Pages.length(state) >= 1
+                && Pages.length(state) <= layout.units - unit
+                && layout.sizes.isLength(Pages.slot(state), Pages.length(state));
     }
 
     private long consider(long offset, long room) {
@@ -123,17 +136,18 @@ final class Salvage {
         }
     }
 
-    /** Page states and slots anew, with the kept chunks as used and all others free. */
+    /** Areas and slots anew, with the kept chunks as used and all others free. */
     private void formatTables() {
-        long[] states = new long[layout.pages];
+        long[] states = new long[layout.units];
         BitSet[] usedChunks = new BitSet[layout.pages];
         for (int i = 0; i < count; i++) {
-            int page = layout.pageOf(kept[i]);
-            states[page] = mutations.pages.state(page);
-            if (Pages.kind(states[page]) == Pages.CUT) {
+            int area = mutations.pages.areaOf(kept[i]);
+            states[area] = mutations.pages.state(area);
+            if (Pages.kind(states[area]) == Pages.CUT) {
+                int page = area / layout.sizes.span;
                 BitSet used = usedChunks[page] == null ? new BitSet() : usedChunks[page];
-                used.set(
-                        (int) ((kept[i] - layout.pageStart(page)) / layout.sizes.chunkBytes(Pages.slot(states[page]))));
+                int size = layout.sizes.chunkBytes(Pages.slot(states[area]));
+                used.set((int) ((kept[i] - layout.unitStart(area)) / size));
                 usedChunks[page] = used;
             }
         }
@@ -142,21 +156,35 @@ final class Salvage {
         for (int slot = 0; slot < mutations.slots.count; slot++) {
             mutations.slots.format(slot);
         }
-        // Written over, never emptied in between: a salvage that dies here must still find every page that holds
+        // Written over, never emptied in between: a salvage that dies here must still find every area that holds
         // values.
-        int page = 0;
+        int unit = 0;
         int freeFrom = 0;
         memory.word(SlabLayout.C_FREE, 0);
-        while (page < layout.pages) {
-            int length = Pages.kind(states[page]) == Pages.RUN ? Pages.length(states[page]) : 1;
-            if (states[page] != 0) {
-                writeFreeRun(freeFrom, page);
-                writeUsed(page, states[page], usedChunks[page]);
-                freeFrom = page + length;
+        memory.word(SlabLayout.C_FREE_SHORT, 0);
+        while (unit < layout.units) {
+            boolean cut = Pages.kind(states[unit]) == Pages.CUT;
+            int length = cut ? layout.sizes.span : Math.max(1, Pages.length(states[unit]));
+            if (states[unit] != 0) {
+                writeFreeRun(freeFrom, unit);
+                if (cut) {
+                    writePage(unit, states[unit], usedChunks[unit / layout.sizes.span]);
+                } else {
+                    writeRun(unit, states[unit]);
+                }
+                freeFrom = unit + length;
             }
-            page += length;
+            unit += length;
         }
-        writeFreeRun(freeFrom, layout.pages);
+        writeFreeRun(freeFrom, layout.units);
+    }
+
+    /** Nothing inside, and this at both ends. */
+    private void writeEnds(int first, int length, long state, long end) {
+        for (int i = 0; i < length; i++) {
+            memory.word(mutations.pages.stateAt(first + i), i == 0 ? state : i == length - 1 ? end : 0);
+        }
+        memory.word(mutations.pages.linksAt(first), 0);
     }
 
     private void writeFreeRun(int from, int to) {
@@ -164,57 +192,46 @@ final class Salvage {
             return;
         }
         int length = to - from;
-        for (int page = from; page < to; page++) {
-            memory.word(mutations.pages.stateAt(page), 0);
-            memory.word(mutations.pages.stateAt(page) + 8, 0);
-        }
-        memory.word(mutations.pages.stateAt(from), Pages.run(Pages.FREE, 0, length));
-        if (length > 1) {
-            memory.word(mutations.pages.stateAt(to - 1), Pages.run(Pages.FREE_END, 0, length));
-        }
-        list(from, SlabLayout.C_FREE);
-        memory.word(SlabLayout.C_FREE, memory.word(SlabLayout.C_FREE) + ((long) length << 32));
+        writeEnds(from, length, Pages.run(Pages.FREE, 0, length), Pages.run(Pages.FREE_END, 0, length));
+        list(from, mutations.pages.holdsPage(from, length) ? SlabLayout.C_FREE : SlabLayout.C_FREE_SHORT);
+        add(SlabLayout.C_FREE, (long) length << 32);
     }
 
-    private void list(int page, long listAt) {
+    private void list(int unit, long listAt) {
         int first = (int) memory.word(listAt) - 1;
-        memory.word(mutations.pages.stateAt(page) + 8, (long) (first + 1) << 32);
+        memory.word(mutations.pages.linksAt(unit), (long) (first + 1) << 32);
         if (first >= 0) {
-            long links = mutations.pages.stateAt(first) + 8;
-            memory.word(links, (memory.word(links) & 0xffffffff00000000L) | (page + 1));
+            long links = mutations.pages.linksAt(first);
+            memory.word(links, (memory.word(links) & 0xffffffff00000000L) | (unit + 1));
         }
-        memory.word(listAt, (memory.word(listAt) & 0xffffffff00000000L) | (page + 1));
+        memory.word(listAt, (memory.word(listAt) & 0xffffffff00000000L) | (unit + 1));
     }
 
-    private void writeUsed(int page, long state, BitSet used) {
+    private void writeRun(int unit, long state) {
+        int length = Pages.length(state);
         int slot = Pages.slot(state);
-        long at = mutations.pages.stateAt(page);
-        memory.word(at + 8, 0);
-        if (Pages.kind(state) == Pages.RUN) {
-            int length = Pages.length(state);
-            for (int i = 1; i < length; i++) {
-                memory.word(at + (long) i * SlabLayout.PAGE_ENTRY_BYTES, 0);
-            }
-            if (length > 1) {
-                memory.word(mutations.pages.stateAt(page + length - 1), Pages.run(Pages.RUN_END, slot, length));
-            }
-            add(mutations.slots.pagesAt(slot), length);
-            return;
-        }
+        writeEnds(unit, length, state, Pages.run(Pages.RUN_END, slot, length));
+        add(mutations.slots.unitsAt(slot), length);
+    }
+
+    private void writePage(int unit, long state, BitSet used) {
+        int slot = Pages.slot(state);
+        int span = layout.sizes.span;
         int size = layout.sizes.chunkBytes(slot);
         int capacity = layout.sizes.chunksPerPage(slot);
         int carved = Math.min(Pages.carved(state), capacity);
         int firstFree = 0;
         for (int chunk = carved - 1; chunk >= 0; chunk--) {
             if (!used.get(chunk)) {
-                memory.word(layout.pageStart(page) + (long) chunk * size, firstFree);
+                memory.word(layout.unitStart(unit) + (long) chunk * size, firstFree);
                 firstFree = chunk + 1;
             }
         }
-        memory.word(at, Pages.cut(slot, firstFree, used.cardinality(), carved));
-        add(mutations.slots.pagesAt(slot), 1);
+        long whole = Pages.cut(slot, firstFree, used.cardinality(), carved);
+        writeEnds(unit, span, whole, Pages.run(Pages.CUT_END, slot, span));
+        add(mutations.slots.unitsAt(slot), span);
         if (firstFree != 0 || carved < capacity) {
-            list(page, mutations.slots.openPageAt(slot));
+            list(unit, mutations.slots.openPageAt(slot));
         }
     }
 

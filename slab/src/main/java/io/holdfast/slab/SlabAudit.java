@@ -29,8 +29,8 @@ final class SlabAudit {
     private final BitSet live = new BitSet();
     private final long[] liveBySlot;
     private final long[] bytesBySlot;
-    private final long[] pagesBySlot;
-    private int freePages;
+    private final long[] unitsBySlot;
+    private int freeUnits;
 
     SlabAudit(Mutations mutations) {
         this.mutations = mutations;
@@ -41,7 +41,7 @@ final class SlabAudit {
         this.pages = mutations.pages;
         this.liveBySlot = new long[slots.count];
         this.bytesBySlot = new long[slots.count];
-        this.pagesBySlot = new long[slots.count];
+        this.unitsBySlot = new long[slots.count];
     }
 
     AuditReport run() {
@@ -52,7 +52,7 @@ final class SlabAudit {
             expect(memory.word(SlabLayout.C_DAMAGED) == 0, "a salvage did not end");
             BitSet freeRuns = new BitSet();
             BitSet openPages = new BitSet();
-            walkPages(freeRuns, openPages);
+            walkAreas(freeRuns, openPages);
             walkFreeRuns(freeRuns);
             walkOpenPages(openPages);
             walkIndex();
@@ -64,8 +64,8 @@ final class SlabAudit {
         return new AuditReport(
                 Arrays.stream(liveBySlot).sum(),
                 Arrays.stream(bytesBySlot).sum(),
-                layout.pages - freePages,
-                freePages,
+                layout.pages - freeUnits / layout.sizes.span,
+                freeUnits / layout.sizes.span,
                 List.copyOf(problems));
     }
 
@@ -79,54 +79,41 @@ final class SlabAudit {
         return (int) ((offset - layout.dataAt) >>> GRAIN_SHIFT);
     }
 
-    private void walkPages(BitSet freeRuns, BitSet openPages) {
+    private void walkAreas(BitSet freeRuns, BitSet openPages) {
         boolean afterFree = false;
-        int page = 0;
-        while (page < layout.pages) {
-            long state = pages.state(page);
+        int unit = 0;
+        while (unit < layout.units) {
+            long state = pages.state(unit);
             int kind = Pages.kind(state);
-            int length = kind == Pages.CUT ? 1 : Pages.length(state);
             int slot = Pages.slot(state);
-            boolean run = kind == Pages.FREE || kind == Pages.RUN;
-            if ((!run && kind != Pages.CUT)
-                    || length < 1
-                    || length > layout.pages - page
-                    || slot >= slots.count
-                    || (kind != Pages.FREE && layout.sizes.isRun(slot) != (kind == Pages.RUN))) {
-                expect(false, "page " + page + " has an impossible state " + Long.toHexString(state));
+            int length = pages.areaLength(unit);
+            if (kind != Pages.FREE && (slot >= slots.count || layout.sizes.isRun(slot) != (kind == Pages.RUN))) {
+                expect(false, "unit " + unit + " has an impossible state " + Long.toHexString(state));
                 return;
             }
-            if (run && length > 1) {
-                long end = pages.state(page + length - 1);
-                int wanted = kind == Pages.FREE ? Pages.FREE_END : Pages.RUN_END;
-                expect(
-                        Pages.kind(end) == wanted && Pages.length(end) == length,
-                        "the run at page " + page + " does not end where it says");
-            }
-            expect(!(afterFree && kind == Pages.FREE), "free runs before page " + page + " are not joined");
+            expect(pages.areaBefore(unit + length) == unit, "the area at unit " + unit + " does not end where it says");
+            expect(!(afterFree && kind == Pages.FREE), "free runs before unit " + unit + " are not joined");
             afterFree = kind == Pages.FREE;
             if (kind == Pages.FREE) {
-                freeRuns.set(page);
-                freePages += length;
+                freeRuns.set(unit);
+                freeUnits += length;
             } else {
-                pagesBySlot[slot] += length;
+                unitsBySlot[slot] += length;
                 if (kind == Pages.RUN) {
-                    walkRun(page, slot, length);
-                } else if (walkChunks(page, slot, state)) {
-                    openPages.set(page);
+                    walkRun(unit, slot, length);
+                } else if (walkChunks(unit, slot, state)) {
+                    openPages.set(unit);
                 }
             }
-            page += length;
+            unit += length;
         }
     }
 
-    private void walkRun(int page, int slot, int length) {
-        long offset = layout.pageStart(page);
-        expect(items.checksum(offset) != 0, "the run at page " + page + " holds no value");
-        meet(offset, slot, (long) length << layout.pageShift);
-        expect(
-                layout.sizes.slotFor((long) length << layout.pageShift) == slot,
-                "the run at page " + page + " is in the wrong slot");
+    private void walkRun(int unit, int slot, int length) {
+        long offset = layout.unitStart(unit);
+        expect(items.checksum(offset) != 0, "the run at unit " + unit + " holds no value");
+        meet(offset, slot, (long) length << layout.sizes.unitShift);
+        expect(layout.sizes.isLength(slot, length), "the run at unit " + unit + " is in the wrong slot");
     }
 
     /** Whether the page has a free chunk. */
@@ -142,12 +129,12 @@ final class SlabAudit {
                 return false;
             }
             free.set(chunk - 1);
-            chunk = (int) memory.word(layout.pageStart(page) + (long) (chunk - 1) * size) & 0xffff;
+            chunk = (int) memory.word(layout.unitStart(page) + (long) (chunk - 1) * size) & 0xffff;
         }
         expect(carved <= capacity, "page " + page + " has more chunks than fit");
         int used = 0;
         for (int i = 0; i < Math.min(carved, capacity); i++) {
-            long offset = layout.pageStart(page) + (long) i * size;
+            long offset = layout.unitStart(page) + (long) i * size;
             boolean holds = items.checksum(offset) != 0;
             expect(holds != free.get(i), "chunk " + i + " of page " + page + " is neither free nor used, or both");
             if (holds && !free.get(i)) {
@@ -170,9 +157,16 @@ final class SlabAudit {
     }
 
     private void walkFreeRuns(BitSet freeRuns) {
-        BitSet met = walkList(pages.firstFreeRun(), "free runs");
-        expect(met.equals(freeRuns), "the list of free runs is not the free runs");
-        expect(pages.freePages() == freePages, "free pages: counted " + pages.freePages() + ", are " + freePages);
+        BitSet met = walkList(pages.firstFreeRun(true), "free runs with a page");
+        BitSet shorter = walkList(pages.firstFreeRun(false), "short free runs");
+        for (int run = freeRuns.nextSetBit(0); run >= 0; run = freeRuns.nextSetBit(run + 1)) {
+            expect(
+                    pages.holdsPage(run, pages.freeLength(run)) == met.get(run),
+                    "the free run at unit " + run + " is in the wrong list");
+        }
+        met.or(shorter);
+        expect(met.equals(freeRuns), "the lists of free runs are not the free runs");
+        expect(pages.freeUnits() == freeUnits, "free units: counted " + pages.freeUnits() + ", are " + freeUnits);
     }
 
     private void walkOpenPages(BitSet openPages) {
@@ -191,7 +185,7 @@ final class SlabAudit {
         BitSet met = new BitSet();
         int before = -1;
         for (int page = first; page >= 0; page = pages.next(page)) {
-            if (page >= layout.pages || met.get(page)) {
+            if (page >= layout.units || met.get(page)) {
                 expect(false, "the list of " + name + " is broken");
                 break;
             }
@@ -298,7 +292,7 @@ final class SlabAudit {
         for (int slot = 0; slot < slots.count; slot++) {
             expect(slots.items(slot) == liveBySlot[slot], "slot " + slot + " miscounts its values");
             expect(slots.bytes(slot) == bytesBySlot[slot], "slot " + slot + " miscounts its bytes");
-            expect(slots.pages(slot) == pagesBySlot[slot], "slot " + slot + " miscounts its pages");
+            expect(slots.units(slot) == unitsBySlot[slot], "slot " + slot + " miscounts its units");
         }
     }
 }

@@ -5,6 +5,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Setting;
 import io.holdfast.Settings;
 import io.holdfast.Time;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.file.Path;
@@ -33,15 +34,16 @@ import org.jspecify.annotations.Nullable;
  *       legal answer, a wrong or torn value never.
  *   <li>The accounting is exact: a walk through the file agrees with every counter ({@link #audit}).
  *   <li>A process that dies at any instant, kill -9 included, neither blocks nor corrupts the others. One that is
- *       stopped blocks puts, which then answer BUSY, and never gets.
+ *       stopped blocks puts, which then return BUSY, and never gets.
  * </ol>
  *
  * <h2>How that stays true</h2>
  *
  * <p><b>One writer.</b> All mutations happen under one lock of the region ({@link RegionLock}). Its word names the
- * holder; it is taken from the dead and never from the living.
+ * holder; it is taken from the dead and never from the living, and a {@link Hold} that is not tidy is not released as free.
+ * Processes show that they live by locks on bytes of the file ({@link FileLife}).
  *
- * <p><b>Every mutation is a chain of micro-operations</b> ({@link Mutations}, {@link Pages}), each of at most eight
+ * <p><b>Every mutation is a chain of micro-operations</b> ({@link Mutations}, {@link Pages}), each of at most sixteen
  * words that the {@link Journal} changes together or not at all, and <em>between</em> any two of them the region is in
  * order:
  *
@@ -70,7 +72,8 @@ import org.jspecify.annotations.Nullable;
  * but other processors are untested.
  *
  * <p><b>The file is untrusted</b> ({@link SlabFile}, {@link SlabLayout}): offsets are computed, not stored; every
- * reference is range-checked at each use, with the lock and without; the first process to attach checks everything.
+ * reference is range-checked at each use, with the lock and without. The first process to attach, when no other lives, audits a
+ * small region; in a large one gets check each value themselves until all were checked ({@link Verification}).
  *
  * <p>Which value goes when room is needed is for {@link SeedEviction} and {@link AdaptiveEviction} to say, and how gets
  * are remembered for {@link Recency}.
@@ -80,14 +83,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SlabCache implements AutoCloseable {
 
+    private static final System.Logger LOG = System.getLogger(SlabCache.class.getName());
+
     private final Path path;
     private final SlabRegion region;
     private final SlabStore store;
     private final SlabNamespace unnamed;
+    private final long patienceNanos;
     private volatile boolean closed;
 
-    private SlabCache(Path path, SlabRegion region) {
+    private SlabCache(Path path, SlabRegion region, long patienceNanos) {
         this.path = path;
+        this.patienceNanos = patienceNanos;
         this.region = region;
         this.store = region.store;
         this.unnamed = new SlabNamespace(this, store, 0, "");
@@ -123,7 +130,19 @@ public final class SlabCache implements AutoCloseable {
             throw HoldfastException.misuse(
                     "namespace '" + name + "'; allowed: " + Namespaces.NAME.pattern(), "choose another name");
         }
-        return new SlabNamespace(this, store, store.namespace(name), name);
+        return new SlabNamespace(this, store, store.namespace(name, patienceNanos), name);
+    }
+
+    /** The namespace of this name; empty if it was never used. */
+    public Optional<SlabNamespace> findNamespace(String name) {
+        checkOpen();
+        int number = store.namespaces.find(name);
+        return number < 0 ? Optional.empty() : Optional.of(new SlabNamespace(this, store, number, name));
+    }
+
+    /** The unnamed namespace with keys and values of these types. */
+    public <K, V> TypedNamespace<K, V> typed(SlabCodec<K> keys, SlabCodec<V> values) {
+        return unnamed.typed(keys, values);
     }
 
     /** See {@link SlabNamespace#get}. */
@@ -141,6 +160,11 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.read(key, function);
     }
 
+    /** See {@link SlabNamespace#getAll}. */
+    public List<byte @Nullable []> getAll(List<byte[]> keys) {
+        return unnamed.getAll(keys);
+    }
+
     /** See {@link SlabNamespace#put(byte[], byte[])}. */
     public PutResult put(byte[] key, byte[] value) {
         return unnamed.put(key, value);
@@ -151,14 +175,59 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.put(key, value, ttl);
     }
 
-    /** See {@link SlabNamespace#safePut}. */
+    /** See {@link SlabNamespace#putAll(List, List)}. */
+    public List<PutResult> putAll(List<byte[]> keys, List<byte[]> values) {
+        return unnamed.putAll(keys, values);
+    }
+
+    /** See {@link SlabNamespace#putAll(List, List, Duration)}. */
+    public List<PutResult> putAll(List<byte[]> keys, List<byte[]> values, Duration ttl) {
+        return unnamed.putAll(keys, values, ttl);
+    }
+
+    /** See {@link SlabNamespace#safePut(byte[], byte[])}. */
     public PutResult safePut(byte[] key, byte[] value) {
         return unnamed.safePut(key, value);
     }
 
-    /** See {@link SlabNamespace#compareAndSet}. */
+    /** See {@link SlabNamespace#safePut(byte[], byte[], Duration)}. */
+    public PutResult safePut(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.safePut(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#add(byte[], byte[])}. */
+    public PutResult add(byte[] key, byte[] value) {
+        return unnamed.add(key, value);
+    }
+
+    /** See {@link SlabNamespace#add(byte[], byte[], Duration)}. */
+    public PutResult add(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.add(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#replace(byte[], byte[])}. */
+    public PutResult replace(byte[] key, byte[] value) {
+        return unnamed.replace(key, value);
+    }
+
+    /** See {@link SlabNamespace#replace(byte[], byte[], Duration)}. */
+    public PutResult replace(byte[] key, byte[] value, Duration ttl) {
+        return unnamed.replace(key, value, ttl);
+    }
+
+    /** See {@link SlabNamespace#touch}. */
+    public boolean touch(byte[] key, Duration ttl) {
+        return unnamed.touch(key, ttl);
+    }
+
+    /** See {@link SlabNamespace#compareAndSet(byte[], long, byte[])}. */
     public PutResult compareAndSet(byte[] key, long expected, byte[] value) {
         return unnamed.compareAndSet(key, expected, value);
+    }
+
+    /** See {@link SlabNamespace#compareAndSet(byte[], long, byte[], Duration)}. */
+    public PutResult compareAndSet(byte[] key, long expected, byte[] value, Duration ttl) {
+        return unnamed.compareAndSet(key, expected, value, ttl);
     }
 
     /** See {@link SlabNamespace#remove(byte[])}. */
@@ -171,14 +240,29 @@ public final class SlabCache implements AutoCloseable {
         return unnamed.remove(key, expected);
     }
 
-    /** See {@link SlabNamespace#clear}. */
-    public void clear() {
+    /** Clears the unnamed namespace, which the calls of this class use; named ones stay. */
+    public void clearUnnamed() {
         unnamed.clear();
     }
 
-    /** See {@link SlabNamespace#getOrLoad}. */
-    public byte @Nullable [] getOrLoad(byte[] key, Function<? super byte[], byte @Nullable []> loader, Duration wait) {
+    /** Clears the unnamed and every named namespace, one after the other. */
+    public void clearAll() {
+        checkOpen();
+        for (int i = 0; i < store.namespaces.names().size(); i++) {
+            store.clear(i, patienceNanos);
+        }
+    }
+
+    /** See {@link SlabNamespace#getOrLoad(byte[], SlabNamespace.Loader, Duration)}. */
+    public <E extends Exception> byte @Nullable [] getOrLoad(byte[] key, SlabNamespace.Loader<E> loader, Duration wait)
+            throws E {
         return unnamed.getOrLoad(key, loader, wait);
+    }
+
+    /** See {@link SlabNamespace#getOrLoad(byte[], SlabNamespace.Loader, Duration, Duration)}. */
+    public <E extends Exception> byte @Nullable [] getOrLoad(
+            byte[] key, SlabNamespace.Loader<E> loader, Duration wait, Duration ttl) throws E {
+        return unnamed.getOrLoad(key, loader, wait, ttl);
     }
 
     /** Every value of every namespace, for tools: one that changes meanwhile may be missed or met twice. */
@@ -191,6 +275,20 @@ public final class SlabCache implements AutoCloseable {
         }
     }
 
+    /** The figures to watch. */
+    public SlabSummary summary() {
+        SlabStats stats = stats();
+        return new SlabSummary(
+                stats.items(),
+                stats.itemBytes(),
+                stats.hits(),
+                stats.misses(),
+                stats.stored(),
+                stats.removed(),
+                stats.evicted());
+    }
+
+    /** All figures, for tools: by slot and by process too. */
     public SlabStats stats() {
         checkOpen();
         try {
@@ -219,6 +317,11 @@ public final class SlabCache implements AutoCloseable {
     /** Takes back the room of lapsed and cleared values before eviction would come to them. */
     public Duty reclaimDuty() {
         return new ReclaimDuty(path.getFileName() + " reclaim", store);
+    }
+
+    /** How long the calls of this cache wait for the lock, whatever other caches on the same file do. */
+    long patienceNanos() {
+        return patienceNanos;
     }
 
     void checkOpen() {
@@ -329,15 +432,27 @@ public final class SlabCache implements AutoCloseable {
         }
 
         private SlabCache open(@Nullable SlabLayout wanted) {
+            settings.refuseUnknown("holdfast.slab.", SlabSettings.all());
             long patience = settings.get(SlabSettings.BUSY_AFTER).toNanos();
-            return new SlabCache(path, SlabRegion.open(path, wanted, host, time, probe, patience));
+            return new SlabCache(path, SlabRegion.open(path, wanted, host, time, probe, patience), patience);
         }
 
+        /** What values live by must agree. The size of an existing file is what it is: rolling deploys change it. */
         private void checkAgrees(SlabLayout wanted, SlabLayout found) {
             agree("preset", wanted.preset, found.preset);
             agree("policy", wanted.policy, found.policy);
-            agree("page size", wanted.pageBytes(), found.pageBytes());
-            agree("size", wanted.size, found.size);
+            if (settings.get(SlabSettings.PAGE_SIZE) != 0) {
+                agree("page size", wanted.pageBytes(), found.pageBytes());
+            }
+            if (wanted.size != found.size) {
+                LOG.log(
+                        Level.WARNING,
+                        "the cache {0} exists with {1} bytes and stays so; {2} were asked for: to change it, stop its"
+                                + " processes and delete the file",
+                        path,
+                        String.valueOf(found.size),
+                        String.valueOf(wanted.size));
+            }
         }
 
         private void agree(String what, Object wanted, Object found) {
@@ -376,14 +491,24 @@ public final class SlabCache implements AutoCloseable {
         }
 
         private static final long LARGE = 4L << 30;
+        private static final int ADAPTIVE_PAGE_SHIFT_LEAST = 14;
+        /** With fewer, a page that changes hands is too much of the cache. */
+        private static final int PAGES_WANTED = 256;
 
         private int pageShift(Preset preset, long size) {
             long page = settings.get(SlabSettings.PAGE_SIZE);
+            int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : ADAPTIVE_PAGE_SHIFT_LEAST;
             if (page == 0) {
-                return preset == Preset.SEED ? 12 : size < LARGE ? 16 : 18;
+                if (preset == Preset.SEED) {
+                    return 12;
+                }
+                int usual = size < LARGE ? 16 : 18;
+                while (usual > least && size >>> usual < PAGES_WANTED) {
+                    usual--;
+                }
+                return usual;
             }
             int shift = Long.numberOfTrailingZeros(page);
-            int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : 16;
             if (Long.bitCount(page) != 1 || shift < least) {
                 throw HoldfastException.misuse(
                         "setting slab.page-size = " + page + " is not allowed with preset " + preset

@@ -3,39 +3,38 @@ package io.holdfast.slab;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
-import java.nio.channels.FileLock;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.EnumSet;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file behind a region: made whole before anybody can see it, judged before anybody maps it.
+ * The file behind a region: made whole before it has its name, judged before it is mapped.
  *
  * <ol>
  *   <li>A new file is written under a temporary name, every block of it, so that a full disk is an error now and not a
- *       signal later; then it is published by a hard link, which fails if another process was first, and that one's
- *       file is used.
- *   <li>An existing file is opened without following links; owner, permissions, length, header checksum, boot and pid
- *       namespace are checked with plain reads.
- *   <li>A file of another boot describes processes that cannot exist: it is replaced, under a lock on the old file, so
- *       that of two processes that find it only one replaces it.
- *   <li>A file is never truncated and never grows.
+ *       signal later; then it is published by a hard link. One process writes, under a lock on the temporary file, and the
+ *       others wait for it; the file of a writer that died is written anew by the next.
+ *   <li>An existing file is opened without following links; owner, permissions, length, header checksum and boot are
+ *       checked with plain reads.
+ *   <li>A file of another boot has deadlines of another clock: it is replaced, under a lock on the old file, so that of two
+ *       processes that find it only one replaces it. Who attaches to a cache as it is replaces nothing.
+ *   <li>A file is never truncated once it has its name, and never grows.
  * </ol>
  */
 final class SlabFile {
@@ -45,8 +44,17 @@ final class SlabFile {
     private static final List<String> OUT_OF_SPACE =
             List.of("No space left on device", "Disk quota exceeded", "File too large");
 
+    /** File systems that write a block that was written before to another place. */
+    private static final Set<String> COPY_ON_WRITE = Set.of("btrfs", "zfs", "bcachefs");
+
     private static final int BLOCK = 1 << 20;
     private static final int TRIES_MOST = 100;
+    /** Longer than writing the largest file takes on a disk. */
+    private static final Duration CREATED_WITHIN = Duration.ofMinutes(2);
+    /** Byte of a file that is locked to create or replace it; names of processes are lower. */
+    private static final long CREATION = Long.MAX_VALUE - 1;
+
+    private static final System.Logger LOG = System.getLogger(SlabFile.class.getName());
 
     private final Path path;
     private final Host host;
@@ -58,12 +66,16 @@ final class SlabFile {
 
     /** The file of a cache; its name carries the version of the layout. */
     static Path named(Path base) {
-        String name = String.valueOf(base.getFileName());
-        return name.endsWith(SlabLayout.SUFFIX) ? base : base.resolveSibling(name + SlabLayout.SUFFIX);
+        Path name = base.getFileName();
+        if (name == null || name.toString().isEmpty()) {
+            throw HoldfastException.misuse(
+                    "the cache path '" + base + "' names no file", "give a path with a file name");
+        }
+        return name.toString().endsWith(SlabLayout.SUFFIX) ? base : base.resolveSibling(name + SlabLayout.SUFFIX);
     }
 
-    /** A mapped file and what its header says. */
-    record Mapped(MemorySegment segment, SlabLayout layout, long hashSeed) {}
+    /** A mapped file, what its header says, and its sign of life. */
+    record Mapped(MemorySegment segment, SlabLayout layout, long hashSeed, Object fileKey, Life life) {}
 
     /** Opens the file, or creates it if a layout is given; null if it does not exist and none is given. */
     @Nullable
@@ -71,7 +83,7 @@ final class SlabFile {
         try {
             for (int i = 0; i < TRIES_MOST; i++) {
                 try {
-                    Mapped mapped = attach();
+                    Mapped mapped = attach(wanted != null);
                     if (mapped != null) {
                         return mapped;
                     }
@@ -104,18 +116,76 @@ final class SlabFile {
         return new HoldfastException(
                 Category.FULL,
                 "no space left for the cache file " + path + ": " + why,
-                "free space there, or make the cache smaller",
+                path.startsWith("/dev/shm")
+                        ? "make the cache smaller, or /dev/shm larger: a container has 64 MB unless started with"
+                                + " --shm-size"
+                        : "free space there, or make the cache smaller",
                 e);
     }
 
     /** Null if the file was one of another boot and is gone now. */
-    private @Nullable Mapped attach() throws IOException {
+    private @Nullable Mapped attach(boolean mayReplace) throws IOException {
         checkAccess();
-        try (FileChannel channel = FileChannel.open(
-                        path,
-                        EnumSet.of(StandardOpenOption.READ, StandardOpenOption.WRITE),
-                        new java.nio.file.attribute.FileAttribute<?>[0]);
-                Arena scratch = Arena.ofConfined()) {
+        Descriptor descriptor = Descriptor.open(path);
+        boolean joined = false;
+        try (FileChannel channel = descriptor.channel()) {
+            Header header = header(channel);
+            if (!header.ofThisBoot()) {
+                if (!mayReplace) {
+                    throw ofAnotherBoot();
+                }
+                replace(descriptor);
+                return null;
+            }
+            SlabLayout layout = header.layout();
+            MemorySegment segment = LargePages.map(channel, layout.size, Arena::ofAuto);
+            Object fileKey = descriptor.fileKey();
+            Life life = host.join(descriptor);
+            joined = true;
+            return new Mapped(segment, layout, header.hashSeed(), fileKey, life);
+        } finally {
+            if (!joined) {
+                descriptor.close();
+            }
+        }
+    }
+
+    /** A file mapped for reading, what its header says, and whether this boot wrote it. */
+    record Inspected(Memory memory, SlabLayout layout, long hashSeed, Life life, boolean ofThisBoot) {}
+
+    /** Maps the file for reading and changes nothing, not even the set of those who have it open. */
+    Inspected inspect() {
+        if (!Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
+            if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+                throw SlabLayout.refused(path.toString(), "it is not a regular file");
+            }
+            throw absent(path);
+        }
+        try {
+            Descriptor descriptor = Descriptor.inspect(path);
+            Life life = FileLife.watching(descriptor);
+            try (FileChannel channel = descriptor.readingChannel()) {
+                Header header = header(channel);
+                MemorySegment segment = channel.map(MapMode.READ_ONLY, 0, header.layout().size, Arena.ofAuto());
+                return new Inspected(
+                        new ReadOnlyMemory(segment), header.layout(), header.hashSeed(), life, header.ofThisBoot());
+            }
+        } catch (NoSuchFileException e) {
+            throw absent(path);
+        } catch (IOException e) {
+            throw unusable(e);
+        }
+    }
+
+    static HoldfastException absent(Path path) {
+        return new HoldfastException(
+                Category.GONE, "there is no cache " + path, "check the path, or create the cache", null);
+    }
+
+    private record Header(SlabLayout layout, long hashSeed, boolean ofThisBoot) {}
+
+    private Header header(FileChannel channel) throws IOException {
+        try (Arena scratch = Arena.ofConfined()) {
             MemorySegment header = scratch.allocate(SlabLayout.TABLES, 8);
             int read = readFully(channel, header);
             if (read < SlabLayout.TABLES) {
@@ -127,18 +197,30 @@ final class SlabFile {
                         path.toString(), "it has " + channel.size() + " bytes and should have " + layout.size);
             }
             Memory words = new Memory(header);
-            if (words.word(SlabLayout.H_BOOT) != host.bootHigh()
-                    || words.word(SlabLayout.H_BOOT + 8) != host.bootLow()) {
-                dropStale(channel);
-                return null;
-            }
-            if (words.word(SlabLayout.H_PID_NAMESPACE) != host.pidNamespace()) {
-                throw HoldfastException.misuse(
-                        "the cache " + path + " belongs to processes of another pid namespace",
-                        "share the pid namespace between the containers, or use a file per namespace");
-            }
-            MemorySegment segment = LargePages.map(channel, layout.size, Arena::ofAuto);
-            return new Mapped(segment, layout, words.word(SlabLayout.H_HASH_SEED));
+            return new Header(layout, words.word(SlabLayout.H_HASH_SEED), isOfThisBoot(words));
+        }
+    }
+
+    private boolean isOfThisBoot(Memory header) {
+        return header.word(SlabLayout.H_BOOT) == host.bootHigh()
+                && header.word(SlabLayout.H_BOOT + 8) == host.bootLow();
+    }
+
+    private HoldfastException ofAnotherBoot() {
+        return new HoldfastException(
+                Category.GONE,
+                "the cache " + path + " is of another boot of this machine, or of another machine",
+                "inspect it read-only, or open it with a size: it is then replaced by an empty one",
+                null);
+    }
+
+    /** Deletes a stale file, unless another process has replaced it already. */
+    private void replace(Descriptor stale) throws IOException {
+        if (!stale.lock(CREATION, CREATED_WITHIN)) {
+            throw new HoldfastException(Category.RETRY, "another process is replacing " + path + " and does not end");
+        }
+        if (stale.isStill(path)) {
+            Files.deleteIfExists(path);
         }
     }
 
@@ -156,7 +238,7 @@ final class SlabFile {
             throw new NoSuchFileException(path.toString());
         }
         Object owner = Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS);
-        Object self = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+        int self = Descriptor.effectiveUser();
         if (!owner.equals(self)) {
             throw HoldfastException.misuse(
                     "the cache " + path + " belongs to user " + owner + ", this process runs as " + self,
@@ -171,75 +253,58 @@ final class SlabFile {
         }
     }
 
-    private void dropStale(FileChannel channel) throws IOException {
-        FileLock lock = channel.lock();
-        try {
-            // Only if the name still means the file that was judged: another process may have replaced it.
-            try (FileChannel again = FileChannel.open(path, StandardOpenOption.READ);
-                    Arena scratch = Arena.ofConfined()) {
-                MemorySegment header = scratch.allocate(SlabLayout.TABLES, 8);
-                readFully(again, header);
-                Memory words = new Memory(header);
-                if (words.word(SlabLayout.H_BOOT) != host.bootHigh()
-                        || words.word(SlabLayout.H_BOOT + 8) != host.bootLow()) {
-                    Files.delete(path);
-                }
-            } catch (NoSuchFileException e) {
-                // Replaced by another process between its delete and its link.
-            }
-        } finally {
-            lock.release();
-        }
-    }
-
     private void create(SlabLayout layout, long nowMillis) throws IOException {
         Path directory = java.util.Objects.requireNonNull(path.toAbsolutePath().getParent());
-        String prefix = "." + path.getFileName() + ".";
-        dropAbandoned(directory, prefix);
-        long usable = Files.getFileStore(directory).getUsableSpace();
-        if (usable < layout.size) {
-            throw noSpace("it needs " + layout.size + " bytes and " + usable + " are free", null);
-        }
-        Path temporary = directory.resolve(prefix + Long.toHexString(host.me()) + "." + System.nanoTime() + ".tmp");
-        try {
-            try (FileChannel channel = FileChannel.open(
-                            temporary,
-                            EnumSet.of(
-                                    StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
-                            PosixFilePermissions.asFileAttribute(OWNER_ONLY));
-                    Arena arena = Arena.ofConfined()) {
-                if (Files.getFileStore(directory).type().equals("tmpfs")) {
-                    LargePages.lay(channel, layout.size);
-                }
-                ByteBuffer zeros = ByteBuffer.allocateDirect(BLOCK);
-                for (long at = 0; at < layout.size; ) {
-                    zeros.clear().limit((int) Math.min(BLOCK, layout.size - at));
-                    at += channel.write(zeros, at);
-                }
-                MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, layout.size, arena);
-                SlabStore.format(new Memory(segment), layout);
-                layout.writeHeader(segment, host, RandomGenerator.getDefault().nextLong(), nowMillis);
+        Path temporary = directory.resolve("." + path.getFileName() + ".tmp");
+        try (Descriptor descriptor = Descriptor.create(temporary)) {
+            if (!descriptor.lock(CREATION, CREATED_WITHIN)) {
+                throw new HoldfastException(
+                        Category.RETRY,
+                        "another process has been creating " + path + " for " + CREATED_WITHIN.toSeconds() + " s");
             }
-            Files.createLink(path, temporary);
-        } catch (FileAlreadyExistsException e) {
-            // Another process was first: its file is as good.
-        } finally {
-            Files.deleteIfExists(temporary);
+            if (!descriptor.isStill(temporary)) {
+                return; // another process was first, or failed: look again
+            }
+            try {
+                if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+                    write(descriptor, directory, layout, nowMillis);
+                    Files.createLink(path, temporary);
+                }
+            } catch (FileAlreadyExistsException e) {
+                // By another program, or by a version that creates otherwise: its file is judged like any other.
+            } finally {
+                Files.deleteIfExists(temporary);
+            }
         }
     }
 
-    /** Removes what processes left that died while creating. */
-    private void dropAbandoned(Path directory, String prefix) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : files.toList()) {
-                String name = file.getFileName().toString();
-                if (name.startsWith(prefix) && name.endsWith(".tmp")) {
-                    String creator = name.substring(prefix.length(), name.indexOf('.', prefix.length()));
-                    if (!creator.matches("[0-9a-f]{1,16}") || !host.isAlive(Long.parseUnsignedLong(creator, 16))) {
-                        Files.deleteIfExists(file);
-                    }
-                }
+    private void write(Descriptor descriptor, Path directory, SlabLayout layout, long nowMillis) throws IOException {
+        try (FileChannel channel = descriptor.channel();
+                Arena arena = Arena.ofConfined()) {
+            channel.truncate(0); // what one left who died while creating
+            FileStore store = Files.getFileStore(directory);
+            if (store.getUsableSpace() < layout.size) {
+                throw noSpace("it needs " + layout.size + " bytes and " + store.getUsableSpace() + " are free", null);
             }
+            if (COPY_ON_WRITE.contains(store.type())) {
+                LOG.log(
+                        Level.WARNING,
+                        "{0} is on {1}, which reserves nothing for later writes: a full disk will end processes that"
+                                + " use the cache; put it into /dev/shm",
+                        path,
+                        store.type());
+            }
+            if (store.type().equals("tmpfs")) {
+                LargePages.lay(channel, layout.size);
+            }
+            ByteBuffer zeros = ByteBuffer.allocateDirect(BLOCK);
+            for (long at = 0; at < layout.size; ) {
+                zeros.clear().limit((int) Math.min(BLOCK, layout.size - at));
+                at += channel.write(zeros, at);
+            }
+            MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, layout.size, arena);
+            SlabStore.format(new Memory(segment), layout, SlabStore.firstVersion(nowMillis));
+            layout.writeHeader(segment, host, RandomGenerator.getDefault().nextLong(), nowMillis);
         }
     }
 }

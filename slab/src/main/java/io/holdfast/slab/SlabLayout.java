@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
  *           | namespaces  256 x 64    cleared-at version, name              |
  *           | processes    64 x 1088  identity, counters of puts and gets   |
  *           | loads       256 x 32    who loads which key for the host      |
- *           | slots       128 x 128   queues, counts, page list             |
+ *           | slots       192 x 128   queues, counts, page list             |
  *           | ring       4096 x 8     SEED: who was read, in order          |
- *           | pages        n x 32     state, links, age                     |
+ *           | units        n x 16     state, links; SEED: n x 32            |
  *           | index        m x 64     sequence, five chain heads, marks     |
  *  dataAt   +---------------------------------------------------------------+
- *           | data         n x page   chunks of one slot, or runs of pages  |
+ *           | data         pages of chunks of one slot, runs of units       |
  *  size     +---------------------------------------------------------------+
  *
  *  chunk    w0  next in chain (32) | checksum (32)     0 in the upper half: no value here;
@@ -42,12 +42,12 @@ import org.jspecify.annotations.Nullable;
 final class SlabLayout {
 
     static final long MAGIC = 0x31_42_41_4c_53_46_48L | (long) 'H' << 56; // "HFSLAB1H" as little-endian bytes
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     static final String SUFFIX = ".slab" + VERSION;
 
     static final long SIZE_MOST = 1L << 35;
     static final int KEY_MOST = 65_535;
-    static final int SLOTS = 128;
+    static final int SLOTS = 192;
     static final int NAMESPACES = 256;
     static final int PROCESSES = 64;
     static final int LOADS = 256;
@@ -58,7 +58,6 @@ final class SlabLayout {
     static final int PROCESS_BYTES = 1088;
     static final int LOAD_BYTES = 32;
     static final int SLOT_BYTES = 128;
-    static final int PAGE_ENTRY_BYTES = 32;
     static final int LINE_BYTES = 64;
 
     // header
@@ -69,7 +68,6 @@ final class SlabLayout {
     static final long H_PAGES = 32;
     static final long H_LINES = 40;
     static final long H_BOOT = 48; // 16 bytes
-    static final long H_PID_NAMESPACE = 64;
     static final long H_HASH_SEED = 72;
     static final long H_CREATED = 80;
     static final long H_CHECKSUM = 88;
@@ -78,15 +76,19 @@ final class SlabLayout {
     // control: words that readers poll have a cache line of their own
     static final long CONTROL = 4096;
     static final long C_LOCK = CONTROL;
+    static final long C_HUNGRY = CONTROL + 8; // a process whose first waiter has waited for long
+    static final long C_HOLDS = CONTROL + 16; // how often the lock was taken
     static final long C_VERSION = CONTROL + 64;
     static final long C_RESERVED = CONTROL + 72; // chunk on its way in (lower half), on its way out (upper half)
-    static final long C_FREE = CONTROL + 80; // first free run (lower half), free pages (upper half)
+    static final long C_FREE = CONTROL + 80; // first free run that holds a page (lower half), free units (upper half)
+    static final long C_FREE_SHORT = CONTROL + 200; // first free run that holds no whole page
     static final long C_DAMAGED = CONTROL + 88; // salvage has begun and not ended
     static final long C_EPOCH_BYTES = CONTROL + 96;
-    static final long C_LOADS = CONTROL + 104; // pending loads
+    static final long C_LOADS = CONTROL + 104; // 0: no load is pending
     static final long C_RING_DRAINED = CONTROL + 112;
     static final long C_REWRITING = CONTROL + 120; // chunk whose value is being replaced where it is
     static final long C_EPOCH = CONTROL + 128;
+    static final long C_UNVERIFIED = CONTROL + 136; // not 0: gets check values themselves, see Verification
     static final long C_RING_TAIL = CONTROL + 192;
     static final long C_COUNTERS = CONTROL + 256; // see Counter
     static final long C_JOURNAL = CONTROL + 1024;
@@ -98,6 +100,7 @@ final class SlabLayout {
     final Policy policy;
     final int pageShift;
     final int pages;
+    final int units;
     final long lines;
 
     final long namespacesAt;
@@ -105,7 +108,8 @@ final class SlabLayout {
     final long loadsAt;
     final long slotsAt;
     final long ringAt;
-    final long pagesAt;
+    final long unitsAt;
+    final int unitEntryBytes;
     final long indexAt;
     final long dataAt;
     final long size;
@@ -117,17 +121,19 @@ final class SlabLayout {
         this.pageShift = pageShift;
         this.pages = pages;
         this.lines = lines;
+        sizes = new SlotSizes(preset, pageShift);
+        units = pages * sizes.span;
+        unitEntryBytes = preset == Preset.SEED ? 32 : 16;
         long data = (long) pages << pageShift;
         namespacesAt = TABLES;
         processesAt = namespacesAt + NAMESPACES * NAMESPACE_BYTES;
         loadsAt = processesAt + PROCESSES * PROCESS_BYTES;
         slotsAt = loadsAt + LOADS * LOAD_BYTES;
         ringAt = slotsAt + SLOTS * SLOT_BYTES;
-        pagesAt = aligned(ringAt + (preset == Preset.SEED ? RING * 8L : 0), 64);
-        indexAt = aligned(pagesAt + (long) pages * PAGE_ENTRY_BYTES, 64);
+        unitsAt = aligned(ringAt + (preset == Preset.SEED ? RING * 8L : 0), 64);
+        indexAt = aligned(unitsAt + (long) units * unitEntryBytes, 64);
         dataAt = aligned(indexAt + lines * LINE_BYTES, 4096);
         size = dataAt + data;
-        sizes = new SlotSizes(preset, pageShift);
     }
 
     /** The largest layout that fits into so many bytes. */
@@ -158,12 +164,12 @@ final class SlabLayout {
         return 1 << pageShift;
     }
 
-    int pageOf(long offset) {
-        return (int) ((offset - dataAt) >>> pageShift);
+    int unitOf(long offset) {
+        return (int) ((offset - dataAt) >>> sizes.unitShift);
     }
 
-    long pageStart(int page) {
-        return dataAt + ((long) page << pageShift);
+    long unitStart(int unit) {
+        return dataAt + ((long) unit << sizes.unitShift);
     }
 
     /** Whether a chunk's fixed words can lie at the offset. */
@@ -180,7 +186,6 @@ final class SlabLayout {
         memory.word(H_LINES, lines);
         memory.word(H_BOOT, host.bootHigh());
         memory.word(H_BOOT + 8, host.bootLow());
-        memory.word(H_PID_NAMESPACE, host.pidNamespace());
         memory.word(H_HASH_SEED, hashSeed);
         memory.word(H_CREATED, createdMillis);
         memory.word(H_MAGIC, MAGIC);

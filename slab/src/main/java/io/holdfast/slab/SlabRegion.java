@@ -1,14 +1,13 @@
 package io.holdfast.slab;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,34 +33,36 @@ final class SlabRegion {
     static SlabRegion open(
             Path path, @Nullable SlabLayout wanted, Host host, Time time, Probe probe, long patienceNanos) {
         synchronized (OPEN) {
-            try {
+            SlabRegion open = OPEN.get(fileKey(path));
+            if (open == null) {
                 SlabFile.Mapped mapped = new SlabFile(path, host).open(wanted, time.millis());
                 if (mapped == null) {
-                    throw new HoldfastException(
-                            Category.GONE, "there is no cache " + path, "check the path, or create the cache", null);
+                    throw SlabFile.absent(path);
                 }
-                Object fileKey = Objects.requireNonNull(
-                        Files.readAttributes(path, java.nio.file.attribute.BasicFileAttributes.class)
-                                .fileKey());
-                SlabRegion region = OPEN.get(fileKey);
-                if (region == null) {
-                    SlabStore store = new SlabStore(
-                            new Memory(mapped.segment()),
-                            mapped.layout(),
-                            mapped.hashSeed(),
-                            host,
-                            time,
-                            probe,
-                            patienceNanos);
-                    store.attach();
-                    region = new SlabRegion(store, fileKey);
-                    OPEN.put(fileKey, region);
-                }
-                region.users++;
-                return region;
-            } catch (IOException e) {
-                throw new HoldfastException(Category.RETRY, "the cache " + path + " vanished while it was opened", e);
+                SlabStore store = new SlabStore(
+                        new Memory(mapped.segment()),
+                        mapped.layout(),
+                        mapped.hashSeed(),
+                        mapped.life(),
+                        time,
+                        probe,
+                        patienceNanos);
+                store.attach();
+                open = new SlabRegion(store, mapped.fileKey());
+                OPEN.put(mapped.fileKey(), open);
             }
+            open.users++;
+            return open;
+        }
+    }
+
+    private static Object fileKey(Path path) {
+        try {
+            Object key = Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    .fileKey();
+            return key == null ? path : key;
+        } catch (IOException e) {
+            return path; // is in no map
         }
     }
 

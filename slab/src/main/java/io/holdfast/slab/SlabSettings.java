@@ -15,7 +15,7 @@ public final class SlabSettings {
     /** Only with preset seed. */
     public static final Setting<Policy> POLICY = Setting.choice("slab.policy", Policy.SLRU);
 
-    /** 0: 4 KiB for seed, 64 KiB for adaptive, 256 KiB from 4 GiB on. Otherwise a power of two. */
+    /** 0: 4 KiB for seed; for adaptive 16 to 64 KiB so that there are 256, and 256 KiB from 4 GiB on. Otherwise a power of two. */
     public static final Setting<Long> PAGE_SIZE = Setting.bytes("slab.page-size", 0, 0, 2L << 20);
 
     /** What a value takes on average: how large the index is made. Smaller values make longer chains. */

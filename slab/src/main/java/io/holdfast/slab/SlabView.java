@@ -30,7 +30,7 @@ final class SlabView {
                 layout.size,
                 layout.pageBytes(),
                 layout.pages,
-                store.mutations.pages.freePages(),
+                store.mutations.pages.freeUnits() / layout.sizes.span,
                 items,
                 bytes,
                 memory.opaque(C_VERSION),
@@ -61,16 +61,14 @@ final class SlabView {
     private static SlabStats.Slot slot(SlabStore store, int number) {
         Slots slots = store.mutations.slots;
         SlotSizes sizes = store.layout.sizes;
-        boolean run = sizes.isRun(number);
-        long chunk = run ? (long) store.layout.pageBytes() << (number - sizes.chunkSlots()) : sizes.chunkBytes(number);
         return new SlabStats.Slot(
                 number,
-                chunk,
-                run,
+                sizes.mostBytes(number),
+                sizes.isRun(number),
                 slots.items(number),
                 slots.items(number, true),
                 slots.bytes(number),
-                slots.pages(number),
+                Math.ceilDiv(slots.units(number), (long) sizes.span),
                 slots.tally(number, Slots.Tally.HITS),
                 slots.tally(number, Slots.Tally.STORED),
                 slots.tally(number, Slots.Tally.EVICTED),
@@ -79,23 +77,29 @@ final class SlabView {
                 slots.tally(number, Slots.Tally.PAGES_GIVEN));
     }
 
+    /** Page by page; one with large values is shown as of the first of them. Read without the lock: it may be torn. */
     static List<SlabPage> pages(SlabStore store) {
         Pages pages = store.mutations.pages;
-        List<SlabPage> list = new ArrayList<>();
-        int page = 0;
-        while (page < store.layout.pages) {
-            long state = pages.state(page);
-            boolean cut = Pages.kind(state) == Pages.CUT;
-            boolean free = Pages.kind(state) == Pages.FREE;
-            int length = cut ? 1 : Math.max(1, Math.min(Pages.length(state), store.layout.pages - page));
-            int slot = free ? -1 : Pages.slot(state);
-            int chunks = cut && slot < store.layout.sizes.chunkSlots() ? store.layout.sizes.chunksPerPage(slot) : 1;
-            for (int i = 0; i < length; i++) {
-                int used = free ? 0 : cut ? Pages.used(state) : 1;
-                list.add(new SlabPage(page + i, slot, !cut && !free, used, chunks, pages.born(page)));
+        SlotSizes sizes = store.layout.sizes;
+        SlabPage[] list = new SlabPage[store.layout.pages];
+        int unit = 0;
+        while (unit < store.layout.units) {
+            long state = pages.state(unit);
+            int kind = Pages.kind(state);
+            int slot = kind == Pages.FREE ? -1 : Pages.slot(state);
+            boolean cut = kind == Pages.CUT && slot < sizes.chunkSlots();
+            int length = cut ? sizes.span : kind == Pages.FREE || kind == Pages.RUN ? Pages.length(state) : 1;
+            int end = (int) Math.min((long) unit + Math.max(1, length), store.layout.units);
+            for (int page = unit / sizes.span; page <= (end - 1) / sizes.span; page++) {
+                if (list[page] == null || list[page].slot() < 0) {
+                    int used = kind == Pages.FREE ? 0 : cut ? Pages.used(state) : 1;
+                    int chunks = cut ? sizes.chunksPerPage(slot) : 1;
+                    list[page] =
+                            new SlabPage(page, slot, kind == Pages.RUN, used, chunks, used == 0 ? 0 : pages.born(unit));
+                }
             }
-            page += length;
+            unit = end;
         }
-        return list;
+        return List.of(list);
     }
 }

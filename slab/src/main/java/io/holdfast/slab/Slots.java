@@ -12,7 +12,7 @@ import io.holdfast.HoldfastException.Category;
  *  +16  items            probation (32) | main (32)
  *  +24  bytes            headers, keys and values of the items
  *  +32  open page + 1    first page of this slot with a free chunk
- *  +40  pages
+ *  +40  units of its pages and runs
  *  +48  stored, evicted, ghost hits, pages taken, pages given, hits     statistics, not journalled
  *  +96  evidence: reads, +104 epochs, +112 part that stays, +120 pages taken less pages given, of late
  *                                                      see AdaptiveEviction; not journalled
@@ -27,7 +27,7 @@ final class Slots {
     private static final int ITEMS = 16;
     private static final int BYTES = 24;
     private static final int OPEN_PAGE = 32;
-    private static final int PAGES = 40;
+    private static final int UNITS = 40;
     private static final int EVIDENCE = 96;
     private static final double FLOW_FADING = 0.75;
     private static final double FLOW_LIMIT = 1 / (1 - FLOW_FADING) + 1;
@@ -66,7 +66,7 @@ final class Slots {
         this.items = items;
         this.journal = journal;
         this.oneQueue = layout.policy == Policy.LRU && layout.preset == Preset.SEED;
-        this.count = layout.sizes.slots(layout.pages);
+        this.count = layout.sizes.slots(layout.units);
     }
 
     private long at(int slot) {
@@ -84,8 +84,8 @@ final class Slots {
         return at(slot) + OPEN_PAGE;
     }
 
-    long pagesAt(int slot) {
-        return at(slot) + PAGES;
+    long unitsAt(int slot) {
+        return at(slot) + UNITS;
     }
 
     long bytesAt(int slot) {
@@ -96,8 +96,8 @@ final class Slots {
         return (int) memory.word(openPageAt(slot)) - 1;
     }
 
-    long pages(int slot) {
-        return memory.word(pagesAt(slot));
+    long units(int slot) {
+        return memory.word(unitsAt(slot));
     }
 
     long bytes(int slot) {

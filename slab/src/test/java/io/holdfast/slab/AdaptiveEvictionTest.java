@@ -71,4 +71,21 @@ class AdaptiveEvictionTest extends OpenCaches {
         }
         assertThat(left).isGreaterThan(270);
     }
+
+    @Test
+    void ageOfAMarkDoesNotWrapAround() {
+        HeapRegion region = HeapRegion.adaptive(8);
+        SlabStore store = region.open();
+        store.put(0, bytes("old"), new byte[100], 0, true, SlabStore.ANY);
+        Recency.Marks marks = new Recency.Marks(region.memory, region.layout);
+        long head = store.mutations.index.headOf(
+                store.mutations.index.find(store.mutations.items.hash(0, bytes("old")), 0, bytes("old")));
+        int before = 0;
+        for (int i = 0; i < 20_000; i++) {
+            store.put(0, bytes("new"), new byte[4_000], 0, true, SlabStore.ANY);
+            assertThat(marks.age(head)).isGreaterThanOrEqualTo(Math.min(before, 700));
+            before = marks.age(head);
+        }
+        assertThat(marks.epoch()).isGreaterThan(3_000);
+    }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.HoldfastException;
 import io.holdfast.Time;
 import io.holdfast.testkit.Seeds;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -49,11 +50,11 @@ class CrashSimulation {
 
         Life(Random random) {
             this.random = random;
-            this.layout = random.nextInt(3) > 0
+            this.layout = random.nextInt(2) > 0
                     ? SlabLayout.ofPages(1 + random.nextInt(9), Preset.SEED, anyPolicy(random), 12, 128)
                     : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
             this.memory = new MortalMemory(layout);
-            SlabStore.format(memory, layout);
+            SlabStore.format(memory, layout, 1);
         }
 
         private SlabStore open() {
@@ -157,7 +158,8 @@ class CrashSimulation {
                 value = new byte[random.nextInt(3) == 0 ? Math.min(most, 50 + key * 97) : random.nextInt(most)];
                 random.nextBytes(value);
             }
-            return new Operation(key, value, random.nextInt(6) != 0);
+            long ttl = random.nextInt(3) == 0 ? Duration.ofHours(1).toNanos() : 0;
+            return new Operation(key, value, ttl, random.nextInt(6) != 0);
         }
 
         private void apply(SlabStore store, Operation operation) {
@@ -181,12 +183,14 @@ class CrashSimulation {
     private static final class Operation {
         final int key;
         final byte @Nullable [] value;
+        final long ttl;
         final boolean mayEvict;
         boolean stored;
 
-        Operation(int key, byte @Nullable [] value, boolean mayEvict) {
+        Operation(int key, byte @Nullable [] value, long ttl, boolean mayEvict) {
             this.key = key;
             this.value = value;
+            this.ttl = ttl;
             this.mayEvict = mayEvict;
         }
 
@@ -197,7 +201,7 @@ class CrashSimulation {
                     store.remove(0, ModelSimulation.key(key), SlabStore.ANY);
                     stored = true;
                 } else {
-                    stored = store.put(0, ModelSimulation.key(key), value, 0, mayEvict, SlabStore.ANY)
+                    stored = store.put(0, ModelSimulation.key(key), value, ttl, mayEvict, SlabStore.ANY)
                             .stored();
                 }
                 return true;

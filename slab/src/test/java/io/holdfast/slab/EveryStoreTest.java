@@ -4,12 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.Time;
 import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * One mutation of each kind under ADAPTIVE, stopped before every single one of its stores: once to die there, once to read
@@ -18,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class EveryStoreTest {
 
     private static final SlabLayout LAYOUT = SlabLayout.ofPages(4, Preset.ADAPTIVE, Policy.SLRU, 13, 512);
-    private static final int LENGTH = 700;
+    private static final int LENGTH = 690;
     private static final int SLOT = LAYOUT.sizes.slotFor(LENGTH + Items.HEADER + Integer.BYTES);
     /** As many values as the region holds. */
     private static final int VALUES = LAYOUT.pages * LAYOUT.sizes.chunksPerPage(SLOT);
@@ -48,15 +53,23 @@ class EveryStoreTest {
             return length < 0 ? null : EveryStoreTest.value(key, length, 77);
         }
 
-        void perform(SlabStore store) {
+        void perform(SlabStore store, long ttl) {
             byte[] value = value();
             if (value == null) {
                 assertThat(store.remove(0, key(key), SlabStore.ANY)).isEqualTo(Removal.REMOVED);
             } else {
-                assertThat(store.put(0, key(key), value, 0, true, SlabStore.ANY).stored())
+                assertThat(store.put(0, key(key), value, ttl, true, SlabStore.ANY)
+                                .stored())
                         .isTrue();
             }
         }
+    }
+
+    /** One with each mutation, and one with each mutation of values that lapse in an hour. */
+    static Stream<Arguments> mutations() {
+        return Arrays.stream(Mutation.values())
+                .flatMap(mutation ->
+                        Stream.of(0L, Duration.ofHours(1).toNanos()).map(ttl -> Arguments.of(mutation, ttl)));
     }
 
     private static byte[] key(int number) {
@@ -73,9 +86,9 @@ class EveryStoreTest {
     }
 
     /** Fills the region with values that stay, and reads those that are next to go: the next put spares them. */
-    private static void fill(SlabStore store) {
+    private static void fill(SlabStore store, long ttl) {
         for (int i = 0; i < VALUES + 8; i++) {
-            assertThat(store.put(0, key(i), value(i, LENGTH, 0), 0, true, SlabStore.ANY)
+            assertThat(store.put(0, key(i), value(i, LENGTH, 0), ttl, true, SlabStore.ANY)
                             .stored())
                     .isTrue();
             if (i < VALUES) {
@@ -123,24 +136,26 @@ class EveryStoreTest {
     }
 
     @ParameterizedTest
-    @EnumSource
-    void deathBeforeAnyStoreLosesNothingButTheValueInHand(Mutation mutation) {
-        new Deaths(mutation).run();
+    @MethodSource("mutations")
+    void deathBeforeAnyStoreLosesNothingButTheValueInHand(Mutation mutation, long ttl) {
+        new Deaths(mutation, ttl).run();
     }
 
     private static final class Deaths {
 
         private final Mutation mutation;
+        private final long ttl;
         private final MortalMemory memory = new MortalMemory(LAYOUT);
         private final HeapRegion.FakeHost host = new HeapRegion.FakeHost();
         private final Map<Integer, byte[]> before;
         private int process = 1;
 
-        Deaths(Mutation mutation) {
+        Deaths(Mutation mutation, long ttl) {
             this.mutation = mutation;
-            SlabStore.format(memory, LAYOUT);
+            this.ttl = ttl;
+            SlabStore.format(memory, LAYOUT, 1);
             SlabStore store = next();
-            fill(store);
+            fill(store, ttl);
             long[] filled = memory.snapshot();
             before = held(store);
             assertThat(before).containsKey(KEY);
@@ -162,7 +177,7 @@ class EveryStoreTest {
                 SlabStore store = next();
                 memory.dieAfter(stores);
                 try {
-                    mutation.perform(store);
+                    mutation.perform(store, ttl);
                     memory.revive();
                     check(store, true);
                     checkKind(store, oldest);
@@ -230,19 +245,22 @@ class EveryStoreTest {
     }
 
     @ParameterizedTest
-    @EnumSource
-    void readBeforeAnyStoreSeesOneValueWholeWithItsVersion(Mutation mutation) {
+    @MethodSource("mutations")
+    void readBeforeAnyStoreSeesOneValueWholeWithItsVersion(Mutation mutation, long ttl) {
         Readings memory = new Readings(mutation.key);
-        SlabStore.format(memory, LAYOUT);
+        SlabStore.format(memory, LAYOUT, 1);
         HeapRegion.FakeHost host = new HeapRegion.FakeHost();
         SlabStore writer = open(memory, host);
-        fill(writer);
+        fill(writer, ttl);
         Versioned old = get(writer, mutation.key);
         memory.reader = open(memory, host);
-        mutation.perform(writer);
+        mutation.perform(writer, ttl);
         memory.reader = null;
         Versioned now = get(writer, mutation.key);
         assertThat(memory.readings).isPositive();
+        for (byte[] copy : memory.copies) {
+            assertThat(copy).isIn(valueOf(old), valueOf(now));
+        }
         for (Versioned seen : memory.seen.values()) {
             assertThat(seen.version()).isIn(versionOf(old), versionOf(now));
             assertThat(seen.value()).isEqualTo(valueOf(seen.version() == versionOf(old) ? old : now));
@@ -262,6 +280,7 @@ class EveryStoreTest {
 
         private final int key;
         private final Map<Integer, Versioned> seen = new TreeMap<>();
+        private final List<byte[]> copies = new ArrayList<>();
         private @Nullable SlabStore reader;
         private int readings;
 
@@ -278,6 +297,10 @@ class EveryStoreTest {
             }
             reader = null; // a read stores, too: how often and when
             Versioned found = get(store, key);
+            byte[] copy = store.reads.copy(0, key(key));
+            if (copy != null) {
+                copies.add(copy);
+            }
             reader = store;
             readings++;
             if (found != null) {

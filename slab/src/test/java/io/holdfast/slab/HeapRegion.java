@@ -10,16 +10,16 @@ final class HeapRegion {
     static final long SEED = 0x5eed;
 
     /** Processes by number; all live until they are killed. */
-    static final class FakeHost implements Host {
+    static final class FakeHost implements Host, Life {
         private final Set<Long> dead = new HashSet<>();
-        private long me = 1L << START_BITS;
+        private long me = 1L << PID_SHIFT;
 
         void become(int process) {
-            me = (long) process << START_BITS;
+            me = (long) process << PID_SHIFT;
         }
 
         void kill(int process) {
-            dead.add((long) process << START_BITS);
+            dead.add((long) process << PID_SHIFT);
         }
 
         @Override
@@ -33,8 +33,9 @@ final class HeapRegion {
         }
 
         @Override
-        public long pidNamespace() {
-            return 3;
+        public Life join(Descriptor descriptor) {
+            descriptor.close();
+            return this;
         }
 
         @Override
@@ -57,7 +58,7 @@ final class HeapRegion {
         this.layout = layout;
         this.time = time;
         this.memory = new HeapMemory(layout);
-        SlabStore.format(memory, layout);
+        SlabStore.format(memory, layout, 1);
     }
 
     static HeapRegion seed(Policy policy, int pages) {

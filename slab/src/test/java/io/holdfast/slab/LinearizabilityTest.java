@@ -38,9 +38,12 @@ class LinearizabilityTest {
         final SlabStore store;
 
         public Core() {
-            SlabLayout layout = SlabLayout.ofPages(1, Preset.SEED, Policy.SLRU, 12, 1 << 20);
+            this(SlabLayout.ofPages(1, Preset.SEED, Policy.SLRU, 12, 1 << 20));
+        }
+
+        Core(SlabLayout layout) {
             Memory memory = new HeapMemory(layout);
-            SlabStore.format(memory, layout);
+            SlabStore.format(memory, layout, 1);
             store = new SlabStore(
                     memory,
                     layout,
@@ -71,6 +74,23 @@ class LinearizabilityTest {
         public int get(@Param(name = "key") int key) {
             byte[] value = ModelSimulation.get(store, key(key));
             return value == null ? 0 : value[0] * 100 + value[1] * 10 + value[2];
+        }
+    }
+
+    /** The same under ADAPTIVE, whose values of one slot are written over where they are, with values that lapse. */
+    @Param(name = "key", gen = IntGen.class, conf = "1:2")
+    @Param(name = "value", gen = IntGen.class, conf = "1:3")
+    public static class Adaptive extends Core {
+
+        public Adaptive() {
+            super(SlabLayout.ofPages(1, Preset.ADAPTIVE, Policy.SLRU, 12, 1 << 20));
+        }
+
+        @Override
+        @Operation
+        public void put(@Param(name = "key") int key, @Param(name = "value") int value) {
+            long ttl = value == 3 ? 1_000 : 0;
+            store.put(0, key(key), new byte[] {(byte) key, (byte) value, (byte) value}, ttl, true, SlabStore.ANY);
         }
     }
 
@@ -131,6 +151,16 @@ class LinearizabilityTest {
     @Test
     void getPutAndRemoveAreLinearizableInEveryInterleavingTried() {
         modelChecking().check(Core.class);
+    }
+
+    @Test
+    void adaptiveIsLinearizable() {
+        options().check(Adaptive.class);
+    }
+
+    @Test
+    void adaptiveIsLinearizableInEveryInterleavingTried() {
+        modelChecking().check(Adaptive.class);
     }
 
     @Test

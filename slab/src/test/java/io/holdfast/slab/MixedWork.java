@@ -72,7 +72,13 @@ final class MixedWork {
         int number = (int) (KEYS * random.nextDouble() * random.nextDouble());
         byte[] key = Cargo.key(number);
         switch (random.nextInt(20)) {
-            case 0 -> cache.remove(key);
+            case 0 -> {
+                if (random.nextInt(100) == 0) {
+                    cache.clearUnnamed();
+                } else {
+                    cache.remove(key);
+                }
+            }
             case 1, 2, 3, 4, 5, 6, 7 -> put(number, key);
             case 8 -> {
                 Versioned current = cache.getVersioned(key);
@@ -100,7 +106,9 @@ final class MixedWork {
     private void put(int number, byte[] key) {
         try {
             byte[] value = value(number);
-            while (cache.put(key, value).outcome() == PutResult.Outcome.BUSY) {
+            boolean lapses = random.nextInt(3) == 0;
+            Duration ttl = Duration.ofMillis(random.nextInt(20) == 0 ? 1 : 600_000);
+            while ((lapses ? cache.put(key, value, ttl) : cache.put(key, value)).outcome() == PutResult.Outcome.BUSY) {
                 onBusy.run();
             }
         } catch (HoldfastException e) {

@@ -247,7 +247,7 @@ class SlabCacheTest extends OpenCaches {
         region.host.become(1);
         SlabStore first = region.open();
         first.put(0, bytes("k"), bytes("v"), 0, true, SlabStore.ANY);
-        region.memory.word(SlabLayout.C_LOCK, 7L << Host.START_BITS);
+        region.memory.word(SlabLayout.C_LOCK, 7L << Life.PID_SHIFT);
         assertThat(first.put(0, bytes("k"), bytes("w"), 0, true, SlabStore.ANY).outcome())
                 .isEqualTo(PutResult.Outcome.BUSY);
         assertThat(ModelSimulation.get(first, bytes("k"))).isEqualTo(bytes("v"));
@@ -258,11 +258,69 @@ class SlabCacheTest extends OpenCaches {
     }
 
     @Test
-    void thisProcessIsAliveAndItsNamesakeOfAnotherTimeIsNot() {
-        Host host = Host.linux();
-        assertThat(host.isAlive(host.me())).isTrue();
-        assertThat(host.isAlive(host.me() - 1)).isFalse();
-        assertThat(Host.pidOf(host.me()))
-                .isEqualTo((int) ProcessHandle.current().pid());
+    void everyWayToStoreTakesATtl() {
+        SlabCache cache = open();
+        Duration ttl = Duration.ofSeconds(10);
+        cache.safePut(bytes("safe"), bytes("v"), ttl);
+        cache.add(bytes("add"), bytes("v"), ttl);
+        cache.put(bytes("replace"), bytes("u"));
+        cache.replace(bytes("replace"), bytes("v"), ttl);
+        cache.compareAndSet(bytes("set"), 0, bytes("v"), ttl);
+        cache.putAll(List.of(bytes("all")), List.of(bytes("v")), ttl);
+        cache.put(bytes("touch"), bytes("v"));
+        assertThat(cache.touch(bytes("touch"), ttl)).isTrue();
+        List<byte[]> keys = java.util.stream.Stream.of("safe", "add", "replace", "set", "all", "touch")
+                .map(OpenCaches::bytes)
+                .toList();
+        assertThat(cache.getAll(keys)).allMatch(value -> java.util.Arrays.equals(value, bytes("v")));
+        time.advance(ttl);
+        assertThat(cache.getAll(keys)).containsOnlyNulls();
+    }
+
+    @Test
+    void addReplaceAndTouchWantTheKeyAbsentOrThere() {
+        SlabCache cache = open();
+        assertThat(cache.replace(bytes("k"), bytes("a")).outcome()).isEqualTo(PutResult.Outcome.CONFLICT);
+        assertThat(cache.touch(bytes("k"), Duration.ofSeconds(1))).isFalse();
+        assertThat(cache.add(bytes("k"), bytes("b")).stored()).isTrue();
+        assertThat(cache.add(bytes("k"), bytes("c")).outcome()).isEqualTo(PutResult.Outcome.CONFLICT);
+        assertThat(cache.replace(bytes("k"), bytes("d")).stored()).isTrue();
+        assertThat(cache.get(bytes("k"))).isEqualTo(bytes("d"));
+    }
+
+    @Test
+    void clearSaysWhichNamespacesItClears() {
+        SlabCache cache = open();
+        SlabNamespace named = cache.namespace("n");
+        cache.put(bytes("k"), bytes("v"));
+        named.put(bytes("k"), bytes("v"));
+        cache.clearUnnamed();
+        assertThat(cache.get(bytes("k"))).isNull();
+        assertThat(named.get(bytes("k"))).isNotNull();
+        cache.put(bytes("k"), bytes("v"));
+        cache.clearAll();
+        assertThat(cache.get(bytes("k"))).isNull();
+        assertThat(named.get(bytes("k"))).isNull();
+    }
+
+    @Test
+    void messageOfNoMemoryNamesKeyAndValue() {
+        SlabStore store = HeapRegion.seed(Policy.NONE, 1).open();
+        store.put(0, bytes("a"), new byte[3_000], 0, true, SlabStore.ANY);
+        assertRefused(
+                io.holdfast.HoldfastException.Category.FULL,
+                "a key of 1 bytes with a value of 3000 bytes",
+                () -> store.put(0, bytes("b"), new byte[3_000], 0, true, SlabStore.ANY));
+    }
+
+    @Test
+    void reclaimingHoldsTheLockForAFewValuesAtATime() {
+        HeapRegion region = HeapRegion.adaptive(20);
+        SlabStore store = region.open();
+        for (int i = 0; i < 12_000; i++) {
+            store.put(0, Cargo.key(i), new byte[20], 0, true, SlabStore.ANY);
+        }
+        store.clear(0);
+        assertThat(store.reclaimGone(256)).isBetween(1, 256);
     }
 }

@@ -3,7 +3,7 @@ package io.holdfast.app.cache;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
 import io.holdfast.slab.AuditReport;
-import io.holdfast.slab.SlabCache;
+import java.nio.file.Path;
 import picocli.CommandLine.Command;
 
 /** Walks everything and compares it with every counter. */
@@ -11,15 +11,15 @@ import picocli.CommandLine.Command;
         name = "audit",
         description = {
             "Walk every page, chain and queue of a cache, check every checksum, and compare with every counter.",
-            "Puts of all processes wait meanwhile (about a second per GiB); gets do not. Exit code 1 if anything"
-                    + " disagrees.",
+            "Changes nothing. If other processes write meanwhile it is done under the lock: their puts wait (about a"
+                    + " second per GiB), their gets do not. Exit code 1 if anything disagrees.",
         },
         footer = "  holdfast cache audit /dev/shm/pages")
 final class AuditCommand extends CacheCommand {
 
     @Override
-    Answer run(SlabCache cache, Console console) {
-        AuditReport report = cache.audit();
+    Answer run(Path path, Console console) {
+        AuditReport report = CacheAudit.of(path);
         Answer answer = report.isClean() ? Answer.ok() : Answer.finding();
         answer.line(String.format(
                 java.util.Locale.ROOT,

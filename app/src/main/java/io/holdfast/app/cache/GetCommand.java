@@ -1,7 +1,10 @@
 package io.holdfast.app.cache;
 
 import io.holdfast.app.cli.Answer;
+import io.holdfast.app.cli.Console;
+import io.holdfast.slab.SlabInspector;
 import io.holdfast.slab.Versioned;
+import java.nio.file.Path;
 import java.util.Base64;
 import picocli.CommandLine.Command;
 
@@ -16,10 +19,8 @@ import picocli.CommandLine.Command;
 final class GetCommand extends KeyCommand {
 
     @Override
-    Answer run(View values, byte[] key) {
-        Versioned found = values.namespace() == null
-                ? values.cache().getVersioned(key)
-                : values.namespace().getVersioned(key);
+    Answer run(Path path, Console console) {
+        Versioned found = SlabInspector.of(path).get(namespace(), key());
         if (found == null) {
             throw absent();
         }

@@ -2,10 +2,6 @@ package io.holdfast.app.cache;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import io.holdfast.app.cli.Answer;
-import io.holdfast.app.cli.Console;
-import io.holdfast.slab.SlabCache;
-import io.holdfast.slab.SlabNamespace;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -19,12 +15,14 @@ abstract class KeyCommand extends CacheCommand {
     @Option(names = "--namespace", paramLabel = "NAME", description = "The namespace (default: the unnamed one).")
     private @Nullable String namespace;
 
-    @Override
-    final Answer run(SlabCache cache, Console console) throws Exception {
-        return run(new View(cache, namespace == null ? null : cache.namespace(namespace)), bytes(key));
+    final byte[] key() {
+        return bytes(key);
     }
 
-    abstract Answer run(View values, byte[] key) throws Exception;
+    /** The namespace that is meant; the empty name is the unnamed one. */
+    final String namespace() {
+        return namespace == null ? "" : namespace;
+    }
 
     HoldfastException absent() {
         return new HoldfastException(
@@ -35,7 +33,4 @@ abstract class KeyCommand extends CacheCommand {
         return new HoldfastException(
                 Category.RETRY, "BUSY: another process holds the cache's lock; nothing was changed");
     }
-
-    /** The unnamed namespace or a named one. */
-    record View(SlabCache cache, @Nullable SlabNamespace namespace) {}
 }

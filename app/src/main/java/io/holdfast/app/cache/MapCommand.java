@@ -3,7 +3,7 @@ package io.holdfast.app.cache;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
-import io.holdfast.slab.SlabCache;
+import io.holdfast.slab.SlabInspector;
 import io.holdfast.slab.SlabPage;
 import io.holdfast.slab.SlabStats;
 import java.util.List;
@@ -18,13 +18,13 @@ import picocli.CommandLine.Command;
             "Below, the same pages by age: 0 was given to its slot lately, 9 is among the oldest.",
         },
         footer = "  holdfast cache map /dev/shm/pages")
-final class MapCommand extends CacheCommand {
+final class MapCommand extends LookCommand {
 
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     private static final int WIDTH = 64;
 
     @Override
-    Answer run(SlabCache cache, Console console) {
+    Answer run(SlabInspector cache, Console console) {
         SlabStats stats = cache.stats();
         List<SlabPage> pages = cache.pages();
         TreeMap<Integer, Character> letters = new TreeMap<>();

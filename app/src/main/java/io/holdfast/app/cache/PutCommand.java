@@ -3,8 +3,10 @@ package io.holdfast.app.cache;
 import io.holdfast.HoldfastException;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Bytes;
+import io.holdfast.app.cli.Console;
 import io.holdfast.slab.PutResult;
 import io.holdfast.slab.SlabCache;
+import io.holdfast.slab.SlabNamespace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,26 +44,20 @@ final class PutCommand extends KeyCommand {
     private @Nullable Long create;
 
     @Override
-    SlabCache open(Path path) {
-        return create == null ? super.open(path) : SlabCache.open(path, create);
-    }
-
-    @Override
-    Answer run(View values, byte[] key) throws IOException {
+    Answer run(Path path, Console console) throws IOException {
         if ((value == null) == (from == null)) {
             throw HoldfastException.misuse("a value is wanted, and only one", "give VALUE or --from PATH");
         }
         byte[] bytes = from == null ? bytes(String.valueOf(value)) : Files.readAllBytes(from);
-        PutResult result;
-        if (values.namespace() == null) {
-            result = ttl == null
-                    ? values.cache().put(key, bytes)
-                    : values.cache().put(key, bytes, ttl);
-        } else {
-            result = ttl == null
-                    ? values.namespace().put(key, bytes)
-                    : values.namespace().put(key, bytes, ttl);
+        try (SlabCache cache = create == null ? SlabCache.attach(path) : SlabCache.open(path, create)) {
+            SlabNamespace namespace =
+                    namespace().isEmpty() ? cache.findNamespace("").orElseThrow() : cache.namespace(namespace());
+            PutResult result = ttl == null ? namespace.put(key(), bytes) : namespace.put(key(), bytes, ttl);
+            return stored(result);
         }
+    }
+
+    private static Answer stored(PutResult result) {
         if (result.outcome() == PutResult.Outcome.BUSY) {
             throw busy();
         }

@@ -1,7 +1,10 @@
 package io.holdfast.app.cache;
 
 import io.holdfast.app.cli.Answer;
-import io.holdfast.slab.Removal;
+import io.holdfast.app.cli.Console;
+import io.holdfast.slab.SlabCache;
+import io.holdfast.slab.SlabNamespace;
+import java.nio.file.Path;
 import picocli.CommandLine.Command;
 
 /** Removes one value. */
@@ -12,14 +15,13 @@ import picocli.CommandLine.Command;
 final class RemoveCommand extends KeyCommand {
 
     @Override
-    Answer run(View values, byte[] key) {
-        Removal removal = values.namespace() == null
-                ? values.cache().remove(key)
-                : values.namespace().remove(key);
-        return switch (removal) {
-            case REMOVED -> Answer.ok().line("removed").field("removed", true);
-            case ABSENT -> throw absent();
-            case BUSY -> throw busy();
-        };
+    Answer run(Path path, Console console) {
+        try (SlabCache cache = SlabCache.attach(path)) {
+            SlabNamespace namespace = cache.findNamespace(namespace()).orElseThrow(this::absent);
+            return switch (namespace.remove(key())) {
+                case REMOVED -> Answer.ok().line("removed").field("removed", true);
+                case ABSENT -> throw absent();
+            };
+        }
     }
 }

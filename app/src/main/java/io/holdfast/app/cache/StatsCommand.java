@@ -3,7 +3,7 @@ package io.holdfast.app.cache;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
-import io.holdfast.slab.SlabCache;
+import io.holdfast.slab.SlabInspector;
 import io.holdfast.slab.SlabStats;
 import java.util.List;
 import java.util.Locale;
@@ -17,13 +17,14 @@ import picocli.CommandLine.Command;
             "  holdfast cache stats /dev/shm/pages",
             "  holdfast cache stats /dev/shm/pages --json",
         })
-final class StatsCommand extends CacheCommand {
+final class StatsCommand extends LookCommand {
 
     @Override
-    Answer run(SlabCache cache, Console console) {
+    Answer run(SlabInspector cache, Console console) {
         SlabStats stats = cache.stats();
         Answer answer = Answer.ok();
         summary(cache, stats).forEach(answer::line);
+        answer.line(lock(cache));
         answer.line("");
         return answer.field("file", cache.file().toString())
                 .field("preset", stats.preset())
@@ -41,6 +42,10 @@ final class StatsCommand extends CacheCommand {
                 .field("removed", stats.removed())
                 .field("pageMoves", stats.pageMoves())
                 .field("longestHold", stats.longestHold())
+                .field("thisBoot", cache.isOfThisBoot())
+                .field(
+                        "lockHolder",
+                        cache.lockHolder().map(SlabInspector.LockHolder::pid).orElse(null))
                 .field("thefts", stats.thefts())
                 .field("repairs", stats.repairs())
                 .field("salvages", stats.salvages())
@@ -50,7 +55,7 @@ final class StatsCommand extends CacheCommand {
                 .table("processes", processes(stats));
     }
 
-    static List<String> summary(SlabCache cache, SlabStats stats) {
+    static List<String> summary(SlabInspector cache, SlabStats stats) {
         return List.of(
                 String.format(
                         Locale.ROOT,
@@ -83,6 +88,17 @@ final class StatsCommand extends CacheCommand {
                         stats.thefts(),
                         stats.repairs(),
                         stats.salvages()));
+    }
+
+    private static String lock(SlabInspector cache) {
+        if (!cache.isOfThisBoot()) {
+            return "written before this boot, or on another machine: who opens it next replaces it by an empty one";
+        }
+        return cache.lockHolder()
+                .map(holder -> holder.alive()
+                        ? "the lock is held by process " + holder.pid() + "; if it stays so, look whether it is stopped"
+                        : "the lock was held by process " + holder.pid() + ", which is dead: the next put repairs")
+                .orElse("the lock is free");
     }
 
     static Table slots(SlabStats stats) {

@@ -4,8 +4,8 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Table;
-import io.holdfast.slab.SlabCache;
 import io.holdfast.slab.SlabEntry;
+import io.holdfast.slab.SlabInspector;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
             "  holdfast cache top /dev/shm/pages",
             "  holdfast cache top /dev/shm/pages --by version --limit 5",
         })
-final class TopCommand extends CacheCommand {
+final class TopCommand extends LookCommand {
 
     /** What makes a value come first. */
     enum Order {
@@ -36,7 +36,7 @@ final class TopCommand extends CacheCommand {
     private int limit = 20;
 
     @Override
-    Answer run(SlabCache cache, Console console) {
+    Answer run(SlabInspector cache, Console console) {
         Comparator<SlabEntry> order = by == Order.SIZE
                 ? Comparator.comparingInt(SlabEntry::valueBytes)
                 : Comparator.comparingLong(SlabEntry::version);

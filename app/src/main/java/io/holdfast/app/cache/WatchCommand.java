@@ -3,7 +3,7 @@ package io.holdfast.app.cache;
 import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.AtLeastOne;
 import io.holdfast.app.cli.Console;
-import io.holdfast.slab.SlabCache;
+import io.holdfast.slab.SlabInspector;
 import io.holdfast.slab.SlabStats;
 import java.time.Duration;
 import java.util.Locale;
@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
             "  holdfast cache watch /dev/shm/pages",
             "  holdfast cache watch /dev/shm/pages --every 5s --times 12",
         })
-final class WatchCommand extends CacheCommand {
+final class WatchCommand extends LookCommand {
 
     private static final int LINES_PER_HEADING = 20;
 
@@ -33,7 +33,7 @@ final class WatchCommand extends CacheCommand {
     private int times = Integer.MAX_VALUE;
 
     @Override
-    Answer run(SlabCache cache, Console console) throws InterruptedException {
+    Answer run(SlabInspector cache, Console console) throws InterruptedException {
         SlabStats before = cache.stats();
         for (int i = 0; i < times; i++) {
             if (i % LINES_PER_HEADING == 0) {

@@ -3,6 +3,7 @@ package io.holdfast.app.verify;
 import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
 import io.holdfast.ThingId;
+import io.holdfast.app.cache.CacheAudit;
 import io.holdfast.app.wiring.SessionSnapshots;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.graph.Addressing;
@@ -16,7 +17,6 @@ import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.slab.AuditReport;
-import io.holdfast.slab.SlabCache;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
 import java.io.IOException;
@@ -147,10 +147,8 @@ public final class SystemVerify {
     /** A walk of the file agrees with every counter. */
     public SystemVerify cache(Path file) {
         return look("cache " + file, () -> {
-            try (SlabCache cache = SlabCache.attach(file)) {
-                AuditReport report = cache.audit();
-                return new Part("cache " + file, report.items() + " values", List.copyOf(report.problems()), "");
-            }
+            AuditReport report = CacheAudit.of(file);
+            return new Part("cache " + file, report.items() + " values", List.copyOf(report.problems()), "");
         });
     }
 

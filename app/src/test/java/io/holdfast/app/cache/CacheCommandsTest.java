@@ -6,9 +6,18 @@ import io.holdfast.app.HoldfastCommands;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -63,5 +72,76 @@ class CacheCommandsTest {
     void absentCacheIsNotFoundAndNotCreated() {
         assertThat(run("cache", "stats", file())).isEqualTo(ExitCode.NOT_FOUND);
         assertThat(directory.toFile().list()).isEmpty();
+    }
+
+    private Path slab() {
+        return directory.resolve("pages.slab2");
+    }
+
+    /** Flips a bit of the word at the offset. */
+    private void damage(long at) throws IOException {
+        try (FileChannel channel = FileChannel.open(slab(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            ByteBuffer one = ByteBuffer.allocate(1);
+            channel.read(one, at);
+            channel.write(ByteBuffer.wrap(new byte[] {(byte) (one.get(0) ^ 1)}), at);
+        }
+    }
+
+    private byte[] digest() throws Exception {
+        return MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(slab()));
+    }
+
+    @Test
+    void auditOfADamagedIdleFileSaysSoAndLeavesItAsItIs() throws Exception {
+        run("cache", "put", file(), "front", "hello", "--create", "2MiB");
+        byte[] before = digest();
+        damageTheValue();
+        byte[] damaged = digest();
+        assertThat(run("cache", "audit", file())).isEqualTo(ExitCode.FINDING);
+        assertThat(out.toString()).contains("wrong checksum");
+        assertThat(run("cache", "audit", file())).isEqualTo(ExitCode.FINDING);
+        assertThat(digest()).isEqualTo(damaged).isNotEqualTo(before);
+    }
+
+    /** The value is found by its bytes. */
+    private void damageTheValue() throws IOException {
+        byte[] bytes = Files.readAllBytes(slab());
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        damage(text.indexOf("fronthello") + 6);
+    }
+
+    @Test
+    void lookingAtAFileOfAnotherBootLeavesItThere() throws Exception {
+        run("cache", "put", file(), "front", "hello", "--create", "2MiB");
+        pretendAnotherBoot();
+        byte[] before = digest();
+        assertThat(run("cache", "stats", file())).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).contains("1 values", "written before this boot");
+        assertThat(run("cache", "get", file(), "front")).isEqualTo(ExitCode.OK);
+        assertThat(run("cache", "remove", file(), "front")).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(digest()).isEqualTo(before);
+    }
+
+    private void pretendAnotherBoot() throws IOException {
+        damage(48);
+        ByteBuffer header = ByteBuffer.allocate(88);
+        try (FileChannel channel = FileChannel.open(slab(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            channel.read(header, 0);
+            CRC32C crc = new CRC32C();
+            crc.update(header.flip());
+            ByteBuffer sum =
+                    ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(crc.getValue());
+            channel.write(sum.flip(), 88);
+        }
+    }
+
+    @Test
+    void namespaceThatWasNeverUsedIsNotMadeByLooking() {
+        run("cache", "put", file(), "front", "hello", "--create", "2MiB");
+        assertThat(run("cache", "get", file(), "front", "--namespace", "typo")).isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("cache", "remove", file(), "front", "--namespace", "typo"))
+                .isEqualTo(ExitCode.NOT_FOUND);
+        assertThat(run("cache", "stats", file(), "--json")).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).doesNotContain("typo");
     }
 }

@@ -64,6 +64,16 @@ interface CachePeer extends AutoCloseable {
         EHCACHE,
         OHC;
 
+        /** Those that keep values outside the heap and are quick, and the limit. */
+        boolean hasWallRows() {
+            return this == HOLDFAST || this == RAW || this == CHRONICLE || this == OHC;
+        }
+
+        /** Those outside the heap that make room for values of any size. */
+        boolean takesLargeValues() {
+            return this == HOLDFAST || this == OHC || this == EHCACHE;
+        }
+
         CachePeer open(Path file, long bytes, int entries) {
             return switch (this) {
                 case HOLDFAST -> new HoldfastPeer(file, bytes);

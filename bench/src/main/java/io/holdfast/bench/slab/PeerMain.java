@@ -6,6 +6,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -21,12 +23,18 @@ import org.HdrHistogram.Histogram;
  *   fill REQUESTS           get, on a miss put         -> hit ratio
  *   get THREADS OPERATIONS  of keys that are there     -> million operations per CPU-second, summed over the threads
  *   put THREADS OPERATIONS                             -> the same
+ *   wallget, wallput THREADS OPERATIONS                -> million operations per second of the clock, all threads together
+ *   large OPERATIONS        puts of 33 to 256 KiB      -> thousand operations per CPU-second
  *   latency OPERATIONS      one thread                 -> p99.9 of get and put in microseconds
  *   hold OPERATIONS         a new cache in this JVM    -> longest hold of its lock in microseconds, where there is one
  *   facts
  * </pre>
  */
 final class PeerMain {
+
+    private static final int CROWD = 8;
+    private static final int LARGE_SIZES = 16;
+    private static final long LARGE_KEYS = 1L << 40;
 
     private final CachePeer peer;
     private final Workload workload;
@@ -36,6 +44,8 @@ final class PeerMain {
      * heap of its own, and a peer that allocates from it pays for values that another thread allocated.
      */
     private final ExecutorService second = Executors.newSingleThreadExecutor();
+
+    private final ExecutorService crowd = Executors.newFixedThreadPool(CROWD);
 
     private final byte[][] values = Workload.values();
     /** What was read goes here, so that reading it cannot be optimised away. */
@@ -69,6 +79,9 @@ final class PeerMain {
             case "fill" -> number(fill(Integer.parseInt(words[1])));
             case "get" -> number(rate(words, true));
             case "put" -> number(rate(words, false));
+            case "wallget" -> number(wall(words, true));
+            case "wallput" -> number(wall(words, false));
+            case "large" -> number(large(Integer.parseInt(words[1])));
             case "latency" -> latency(Integer.parseInt(words[1]));
             case "hold" -> number(longestHold(Integer.parseInt(words[1])));
             case "facts" -> peer.facts();
@@ -134,6 +147,51 @@ final class PeerMain {
             putAll(stream);
         }
         return stream.length * 1e3 / (Meter.threadCpuNanos() - begin);
+    }
+
+    /** By the clock, waiting included, from when all threads are there until the last one is done. */
+    private double wall(String[] words, boolean get) throws Exception {
+        int threads = Integer.parseInt(words[1]);
+        if (threads < 1 || threads > CROWD) {
+            throw new IllegalArgumentException(threads + " threads");
+        }
+        int operations = Integer.parseInt(words[2]) / threads;
+        int[][] streams = new int[threads][];
+        for (int i = 0; i < threads; i++) {
+            streams[i] = get || !peer.evicts() ? present(operations) : workload.stream(operations);
+        }
+        CyclicBarrier together = new CyclicBarrier(threads + 1);
+        List<Future<?>> done = new ArrayList<>();
+        for (int[] stream : streams) {
+            done.add(crowd.submit(() -> {
+                together.await();
+                if (get) {
+                    getAll(stream);
+                } else {
+                    putAll(stream);
+                }
+                return null;
+            }));
+        }
+        together.await();
+        long begin = System.nanoTime();
+        for (Future<?> one : done) {
+            one.get();
+        }
+        return (double) operations * threads * 1e3 / (System.nanoTime() - begin);
+    }
+
+    private double large(int operations) {
+        byte[][] sizes = new byte[LARGE_SIZES][];
+        for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = new byte[(33 << 10) + i * ((256 - 33) << 10) / (sizes.length - 1)];
+        }
+        int[] stream = workload.stream(operations);
+        long begin = Meter.threadCpuNanos();
+        for (int key : stream) {
+            peer.put(LARGE_KEYS + key, sizes[key % sizes.length]);
+        }
+        return operations * 1e6 / (Meter.threadCpuNanos() - begin);
     }
 
     private void getAll(int[] stream) {

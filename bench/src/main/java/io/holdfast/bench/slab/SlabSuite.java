@@ -22,9 +22,13 @@ import java.util.stream.Stream;
 /**
  * The slab cache beside Caffeine, Chronicle Map, Ehcache off-heap, OHC and the raw limit: each in a JVM of its own, by
  * turns. Speeds are operations per CPU-second of the threads that call, so that a busy machine does not count; the
- * collector's and compiler's own threads are left out, which favours the heap.
+ * collector's and compiler's own threads are left out, which favours the heap. What waits for a lock uses no CPU, so rows by
+ * the clock stand beside them: these want a machine with nothing else to do.
  */
 public final class SlabSuite implements Suite {
+
+    private static final List<Integer> WALL = List.of(1, 2, 4, 8);
+    private static final int PROCESSES_MOST = 4;
 
     private static final List<String> FLAGS = List.of(
             "-Xmx2g",
@@ -140,7 +144,10 @@ public final class SlabSuite implements Suite {
                 note(figures, round, "processes", both);
             }
             second.jvm.close();
+            wallRounds(run, turns, operations, rounds, figures);
+            processRounds(run, folder, bytes, keys, operations, rounds, figures);
             speedRows(run, peers, figures);
+            wallRows(run, peers, figures);
             Peer holdfast = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
             latencyRows(run, peers, operations);
             run.row(Row.reported(
@@ -149,6 +156,10 @@ public final class SlabSuite implements Suite {
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.OHC);
             row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.EHCACHE);
+            // Last: it leaves the caches full of large values.
+            turns.removeIf(peer -> !peer.kind.takesLargeValues());
+            rounds(run, turns, List.of("large"), operations / 100, rounds, figures);
+            largeRows(run, peers, figures);
         } finally {
             peers.values().forEach(peer -> peer.jvm.close());
         }
@@ -173,6 +184,88 @@ public final class SlabSuite implements Suite {
                     note(figures, round, peer.kind + " " + what, peer.number(what + " " + operations));
                 }
                 Collections.rotate(turns, 1);
+            }
+        }
+    }
+
+    /** With more threads than processors these show waiting, not scaling. */
+    private static void wallRounds(
+            Run run, List<Peer> turns, int operations, int rounds, Map<String, List<Double>> figures) {
+        List<Peer> offHeap = new ArrayList<>(
+                turns.stream().filter(peer -> peer.kind.hasWallRows()).toList());
+        for (int threads : WALL) {
+            rounds(run, offHeap, List.of("wallget " + threads, "wallput " + threads), operations, rounds, figures);
+        }
+    }
+
+    /** All processes of the host on one file, each with one thread. */
+    private static void processRounds(
+            Run run, Path folder, long bytes, int keys, int operations, int rounds, Map<String, List<Double>> figures) {
+        List<Peer> processes = new ArrayList<>();
+        try {
+            for (int i = 0; i < PROCESSES_MOST; i++) {
+                processes.add(start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 20 + i));
+                processes.get(i).number("fill " + operations);
+            }
+            for (int count = 2; count <= PROCESSES_MOST; count *= 2) {
+                for (String what : List.of("wallget", "wallput")) {
+                    run.note(what + ", " + count + " processes");
+                    for (int round = 0; round <= rounds; round++) {
+                        List<Peer> asked = processes.subList(0, count);
+                        asked.forEach(peer -> peer.jvm.send(what + " 1 " + operations));
+                        double sum = 0;
+                        for (Peer peer : asked) {
+                            sum += Double.parseDouble(peer.answer());
+                        }
+                        note(figures, round, what + " processes " + count, sum);
+                    }
+                }
+            }
+        } finally {
+            processes.forEach(peer -> peer.jvm.close());
+        }
+    }
+
+    private static void wallRows(Run run, Map<CachePeer.Kind, Peer> peers, Map<String, List<Double>> figures) {
+        for (String what : List.of("get", "put")) {
+            for (int threads : WALL) {
+                for (CachePeer.Kind kind : List.of(CachePeer.Kind.OHC, CachePeer.Kind.CHRONICLE, CachePeer.Kind.RAW)) {
+                    if (peers.containsKey(kind)) {
+                        Row row = Row.compared(
+                                what + " by the clock, threads: " + threads,
+                                "M/s",
+                                Direction.HIGHER,
+                                median(figures, CachePeer.Kind.HOLDFAST + " wall" + what + " " + threads),
+                                median(figures, kind + " wall" + what + " " + threads),
+                                label(kind));
+                        boolean goal = what.equals("put") && threads <= 2 && kind == CachePeer.Kind.OHC;
+                        run.row(goal ? row.goal(threads == 1 ? 1.2 : 1.5) : row);
+                    }
+                }
+            }
+            for (int count = 2; count <= PROCESSES_MOST; count *= 2) {
+                run.row(Row.compared(
+                        what + " by the clock, processes: " + count,
+                        "M/s",
+                        Direction.HIGHER,
+                        median(figures, "wall" + what + " processes " + count),
+                        median(figures, CachePeer.Kind.HOLDFAST + " wall" + what + " 1"),
+                        "one process"));
+            }
+        }
+    }
+
+    private static void largeRows(Run run, Map<CachePeer.Kind, Peer> peers, Map<String, List<Double>> figures) {
+        for (CachePeer.Kind kind : List.of(CachePeer.Kind.OHC, CachePeer.Kind.EHCACHE)) {
+            if (peers.containsKey(kind)) {
+                run.row(Row.compared(
+                                "put of 33 to 256 KiB",
+                                "k/CPU-s",
+                                Direction.HIGHER,
+                                median(figures, CachePeer.Kind.HOLDFAST + " large"),
+                                median(figures, kind + " large"),
+                                label(kind))
+                        .goal(1));
             }
         }
     }

@@ -1,0 +1,96 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.holdfast.Time;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The lock goes to those who wait: a call is BUSY because of a holder that does not end, not because of others. */
+class FairLockTest {
+
+    private static final long LIVING = 9L << Life.PID_SHIFT;
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void freeLockIsLeftToAWaiterThatIsHungry() throws Exception {
+        HeapRegion region = HeapRegion.adaptive(8);
+        RegionLock lock = new RegionLock(region.memory, region.host, Time.system());
+        region.memory.word(SlabLayout.C_LOCK, LIVING);
+        boolean[] took = new boolean[1];
+        Thread waiter = Thread.ofPlatform().start(() -> {
+            Hold hold = lock.take(Duration.ofMinutes(1).toNanos());
+            took[0] = hold != null;
+        });
+        await().until(() -> region.memory.opaque(SlabLayout.C_HUNGRY) != 0);
+        // Free, as far as one who has just come can see, and still the waiter's.
+        Memory free = new HeapMemory(region.layout);
+        free.opaque(SlabLayout.C_HUNGRY, LIVING);
+        assertThat(new RegionLock(free, region.host, Time.system()).take(0)).isNull();
+        region.memory.release(SlabLayout.C_LOCK, 0);
+        waiter.join();
+        assertThat(took[0]).isTrue();
+        assertThat(region.memory.opaque(SlabLayout.C_HUNGRY)).isZero();
+    }
+
+    @Test
+    void processThatDiedHungryKeepsNoOtherFromTheLock() {
+        HeapRegion region = HeapRegion.adaptive(8);
+        SlabStore store = region.open();
+        region.memory.opaque(SlabLayout.C_HUNGRY, LIVING);
+        region.host.kill(9);
+        assertThat(store.put(0, Cargo.key(1), new byte[10], 0, true, SlabStore.ANY)
+                        .stored())
+                .isTrue();
+        assertThat(region.memory.opaque(SlabLayout.C_HUNGRY)).isZero();
+    }
+
+    @Test
+    void wordThatNamesNoProcessIsTakenLikeThatOfTheDead() throws Exception {
+        Path file = directory.resolve("cache");
+        try (SlabCache cache = SlabCache.builder(file).dataPages(8).open()) {
+            ByteBuffer word = ByteBuffer.allocate(Long.BYTES).putLong(Long.MIN_VALUE + 5);
+            try (FileChannel channel = FileChannel.open(cache.file(), StandardOpenOption.WRITE)) {
+                channel.write(word.order(ByteOrder.nativeOrder()).flip(), SlabLayout.C_LOCK);
+            }
+            assertThat(cache.put(Cargo.key(1), new byte[10]).stored()).isTrue();
+        }
+    }
+
+    @Test
+    void sixtyFourThreadsOfPutsAreNeverBusy() throws Exception {
+        try (SlabCache cache = SlabCache.builder(directory.resolve("cache"))
+                .size(32 << 20)
+                .busyAfter(Duration.ofMillis(500))
+                .open()) {
+            AtomicInteger busy = new AtomicInteger();
+            long end = System.nanoTime() + Duration.ofSeconds(2).toNanos();
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 64; i++) {
+                int number = i * 1_000;
+                threads.add(Thread.ofPlatform().start(() -> {
+                    for (int n = 0; System.nanoTime() < end; n++) {
+                        PutResult result = cache.put(Cargo.key(number + n % 1_000), new byte[1_000]);
+                        busy.addAndGet(result.outcome() == PutResult.Outcome.BUSY ? 1 : 0);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertThat(busy.get()).isZero();
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package io.holdfast.slab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.holdfast.testkit.ChildJvm;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Processes that start on a cache whose processes were killed. {@code -Dmebibytes=4096 -Djvms=8} for a large one, which
+ * needs that much shared memory.
+ */
+class RestartIT {
+
+    private static final int VALUES = 2_000;
+
+    @TempDir
+    Path directory;
+
+    private static int given(String name, int otherwise) {
+        String text = System.getProperty(name, "");
+        return text.isEmpty() ? otherwise : Integer.parseInt(text);
+    }
+
+    @Test
+    void allOfThemServeAtOnceAfterTheLastOneWasKilled() throws IOException {
+        Path folder = Files.createTempDirectory(Path.of("/dev/shm"), "restart");
+        Path file = folder.resolve("cache");
+        List<ChildJvm> jvms = new ArrayList<>();
+        try {
+            try (ChildJvm filler = ChildJvm.of(Filler.class)
+                    .arguments(file, given("mebibytes", 192))
+                    .launch()) {
+                filler.awaitLine("FILLED"::equals);
+                filler.kill();
+                filler.awaitExit();
+            }
+            for (int i = 0; i < given("jvms", 4); i++) {
+                jvms.add(ChildJvm.of(Starter.class).arguments(file).start());
+            }
+            jvms.forEach(jvm -> jvm.send("go"));
+            for (ChildJvm jvm : jvms) {
+                String said = jvm.awaitLine(line -> line.startsWith("SERVED"));
+                System.out.println("a JVM of " + jvms.size() + " on " + given("mebibytes", 192) + " MiB " + said);
+                assertThat(jvm.awaitExit()).as(jvm.errors()).isZero();
+            }
+        } finally {
+            jvms.forEach(ChildJvm::close);
+            Files.deleteIfExists(SlabFile.named(file));
+            Files.delete(folder);
+        }
+    }
+
+    /** In a child: file, size. Fills it, and waits for its death. */
+    static final class Filler {
+        public static void main(String[] arguments) throws Exception {
+            SlabCache cache = SlabCache.open(Path.of(arguments[0]), SlabCache.mebibytes(Long.parseLong(arguments[1])));
+            for (int i = 1; cache.put(Cargo.key(i + VALUES), new byte[4_000]).evicted() == 0; i++) {
+                if (i % 100_000 == 0) {
+                    ChildJvm.say("at " + i);
+                }
+            }
+            for (int i = 0; i < VALUES; i++) {
+                cache.put(Cargo.key(i), Cargo.value(i, i, 900));
+            }
+            ChildJvm.say("FILLED");
+            new CountDownLatch(1).await();
+        }
+    }
+
+    /** In a child: file. Opens it when told, reads and writes, and says how long that took. */
+    static final class Starter {
+        public static void main(String[] arguments) throws Exception {
+            ChildJvm.sayReady();
+            System.in.read();
+            long begun = System.nanoTime();
+            try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
+                int whole = 0;
+                for (int i = 0; i < VALUES; i++) {
+                    byte[] value = cache.get(Cargo.key(i));
+                    whole += value != null && Cargo.isOf(i, value) ? 1 : 0;
+                }
+                boolean stored = cache.put(Cargo.key(VALUES / 2), Cargo.value(VALUES / 2, 2, 900))
+                        .stored();
+                if (whole < VALUES * 9 / 10 || !stored) {
+                    throw new IllegalStateException(whole + " whole, stored: " + stored);
+                }
+                ChildJvm.say("SERVED after " + (System.nanoTime() - begun) / 1_000_000 + " ms");
+            }
+            System.exit(0);
+        }
+    }
+
+    @Test
+    void killedLoadersLeaveEveryKeyLoadable() {
+        Path file = directory.resolve("loads");
+        try (SlabCache cache = MixedWork.builder(file, Preset.ADAPTIVE).open()) {
+            for (int i = 0; i < 4; i++) {
+                try (ChildJvm jvm =
+                        ChildJvm.of(ManyLoads.class).arguments(file, i * 64).launch()) {
+                    jvm.awaitLine("LOADING"::equals);
+                    jvm.kill();
+                    jvm.awaitExit();
+                }
+            }
+            for (int i = 0; i < 256; i++) {
+                byte[] value = Cargo.value(i, 3, 64);
+                assertThat(cache.getOrLoad(Cargo.key(i), key -> value, Duration.ofSeconds(5)))
+                        .isEqualTo(value);
+                assertThat(cache.get(Cargo.key(i))).as("key " + i).isEqualTo(value);
+            }
+        }
+    }
+
+    /** In a child: file, first key. Is in the middle of 64 loads when it dies. */
+    static final class ManyLoads {
+        public static void main(String[] arguments) throws Exception {
+            SlabCache cache =
+                    MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE).open();
+            CountDownLatch loading = new CountDownLatch(64);
+            for (int i = 0; i < 64; i++) {
+                int key = Integer.parseInt(arguments[1]) + i;
+                Thread.ofPlatform()
+                        .start(() -> cache.getOrLoad(
+                                Cargo.key(key),
+                                missing -> {
+                                    loading.countDown();
+                                    while (true) {
+                                        java.util.concurrent.locks.LockSupport.park();
+                                    }
+                                },
+                                Duration.ofMinutes(5)));
+            }
+            loading.await();
+            ChildJvm.say("LOADING");
+            new CountDownLatch(1).await();
+        }
+    }
+
+    @Test
+    void processInAnotherPidNamespaceTakesTheCacheOver() throws Exception {
+        assumeTrue(run("unshare", "--pid", "--fork", "true") == 0, "needs the right to make a pid namespace");
+        Path file = directory.resolve("pod");
+        try (ChildJvm jvm = ChildJvm.of(MixedWork.class)
+                .arguments(file, Preset.ADAPTIVE, 5, Long.MAX_VALUE)
+                .start()) {
+            jvm.kill();
+            jvm.awaitExit();
+        }
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String path = System.getProperty("java.class.path");
+        assertThat(run(
+                        "unshare",
+                        "--pid",
+                        "--fork",
+                        java,
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        path,
+                        Pod.class.getName(),
+                        file.toString()))
+                .isZero();
+        try (SlabCache cache = SlabCache.attach(file)) {
+            assertThat(cache.get(Cargo.key(1))).isEqualTo(Cargo.value(1, 1, 300));
+            assertThat(cache.audit().problems()).isEmpty();
+        }
+    }
+
+    private static int run(String... command) throws IOException, InterruptedException {
+        try {
+            return new ProcessBuilder(command).inheritIO().start().waitFor();
+        } catch (IOException e) {
+            return -1; // there is no such program
+        }
+    }
+
+    /** In a child with a pid of its own making: file. */
+    static final class Pod {
+        public static void main(String[] arguments) {
+            try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
+                System.exit(
+                        cache.put(Cargo.key(1), Cargo.value(1, 1, 300)).stored()
+                                        && cache.stats().processes().size() == 1
+                                ? 0
+                                : 1);
+            }
+        }
+    }
+}
