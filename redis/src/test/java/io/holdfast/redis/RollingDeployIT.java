@@ -70,7 +70,8 @@ class RollingDeployIT {
                     .hardWindow(Duration.ofMinutes(1))
                     .sink(batch -> {
                         work();
-                        batch.forEach(flush -> rows.merge(flush.key() + "/" + flush.epoch(), flush.value(), (a, b) -> a));
+                        batch.forEach(
+                                flush -> rows.merge(flush.key() + "/" + flush.epoch(), flush.value(), (a, b) -> a));
                     })
                     .start();
         }
@@ -114,7 +115,8 @@ class RollingDeployIT {
             }
             await().atMost(Duration.ofMinutes(3)).untilAsserted(() -> {
                 assertThat(closes).hasSize(SESSIONS);
-                assertThat(rows.values().stream().mapToLong(Long::longValue).sum()).isEqualTo((long) KEYS * INSTANCES);
+                assertThat(rows.values().stream().mapToLong(Long::longValue).sum())
+                        .isEqualTo((long) KEYS * INSTANCES);
             });
             Instance last = replaced.getLast();
             await().atMost(Duration.ofSeconds(30))

@@ -30,7 +30,9 @@ final class LargePages {
 
     private static final System.Logger LOG = System.getLogger(LargePages.class.getName());
     private static final long SMALL_BYTES = 4096;
-    private static final int ATTEMPTS_MOST = 6;
+    /** Holes between other mappings take the first ones. */
+    private static final int ATTEMPTS_MOST = 32;
+
     private static final long STEP_BYTES = 16 * BYTES;
     /** A virtual machine that has not used its memory yet is given it page by page: 6 ms for 2 MiB were seen. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);

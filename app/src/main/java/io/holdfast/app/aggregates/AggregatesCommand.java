@@ -168,14 +168,14 @@ public final class AggregatesCommand extends CommandGroup {
             },
             footer = {
                 "  holdfast aggregates end visits index.html",
-                "  holdfast aggregates end visits index.html --force   # whoever holds it"
+                "  holdfast aggregates end visits index.html --force   # also while instances hold it"
             })
     static final class End extends OnSet {
 
         @Parameters(index = "1", paramLabel = "KEY", description = "The key.")
         private String key = "";
 
-        @Option(names = "--force", description = "Whoever holds it.")
+        @Option(names = "--force", description = "Also while instances hold it.")
         private boolean force;
 
         @Override

@@ -121,7 +121,7 @@ public final class SessionsCommand extends CommandGroup {
     @Command(
             name = "end",
             description = {
-                "End a session at once that nobody serves, without waiting for its grace.",
+                "End a session that no instance holds, without waiting for its grace.",
                 "One that is held is refused, unless forced; its holders are not told."
             },
             footer = {"  holdfast sessions end rooms room-17", "  holdfast sessions end rooms room-17 --force"})

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   parts    EPOCH=KEY -> PART LENGTH:BYTES, one after the other: what each instance has added to that epoch
  *            =KEY -> marks: the last publish of each instance, up to where each ordered source, the epoch's windows
  *            #DIGEST of (source, id, key) -> the second in which it counted: unordered sources
- *   ends     =KEY -> when the open epoch ends, whoever holds it: its hard window, or its extension if that is later
+ *   ends     =KEY -> when the open epoch ends, held or not: its hard window, or its extension if that is later
  *   kept     =KEY -> until when the open epoch was extended
  *   look     =KEY -> when to see whether its marks may go
  *   ids      DIGEST -> when it counted, to forget it in time
@@ -296,7 +296,7 @@ final class AggregateScripts {
     /**
      * Ends the open epoch of a key.
      *
-     * @param lease refused if another lease holds the key; empty: whoever holds it
+     * @param lease refused if another lease holds the key; empty: never refused
      */
     Frozen freeze(int shard, String by, String evidence, String lease, String key) {
         String status = caller.call(call(FREEZE, shard, texts(by, evidence, lease, '=' + key)))

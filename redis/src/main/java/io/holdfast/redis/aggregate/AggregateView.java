@@ -129,7 +129,7 @@ public final class AggregateView {
         return ended(key, by, "-");
     }
 
-    /** Ends the open epoch of a key, whoever holds it; what holders have not published goes into the next one. */
+    /** Ends the open epoch of a key, also while instances hold it; what holders have not published goes into the next one. */
     public long forceEnd(String key, String by) {
         return ended(key, by, "");
     }

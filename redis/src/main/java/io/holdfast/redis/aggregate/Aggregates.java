@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * <h2>The life of a key</h2>
  *
  * <pre>{@code
- *   absent -- first publish --> OPEN -- nobody added for the soft window, or the hard window is over, or end --> CLOSING
+ *   absent -- first publish --> OPEN -- no update for the soft window, or the hard window is over, or end --> CLOSING
  *                                ^                                                                                   |
  *   each instance has a part of its own, and replaces it by a larger one                    merge all parts, sink, commit
  *                                                                                                                    |
@@ -66,8 +66,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Windows</h2>
  *
- * The hard end of an epoch is fixed when the epoch begins, whoever begins it. The soft end is never after it. {@link #extend} moves
- * both; of several extensions the latest holds, and it outlives whoever asked for it.
+ * The hard end of an epoch is fixed when the epoch begins. The soft end is never after it. {@link #extend} moves
+ * both; of several extensions the latest holds, and it outlives the instance that asked for it.
  *
  * <h2>How it stays true</h2>
  *
@@ -160,7 +160,7 @@ public final class Aggregates<T> implements AutoCloseable {
     /**
      * Adds an update. Waits up to {@code aggregates.add-wait} if too much is under way, and not for Redis otherwise.
      *
-     * @return completes when the update is durable; fails if it can never be. Nobody but this set can complete it. What depends
+     * @return completes when the update is durable; fails if it can never be. Callers cannot complete it. What depends
      *     on it runs in the executor for callbacks ({@link AggregatesBuilder#callbacks}), by default a virtual thread, and may
      *     add.
      * @throws HoldfastException RETRY if there is no room: the bus should deliver the update again; FULL if too much waits for
@@ -347,7 +347,7 @@ public final class Aggregates<T> implements AutoCloseable {
         return end(key, false);
     }
 
-    /** Ends the open epoch of a key, whoever holds it; what others have not published yet goes into the next one. */
+    /** Ends the open epoch of a key, also while others hold it; what they have not published yet goes into the next one. */
     public long forceEnd(String key) {
         return end(key, true);
     }
@@ -397,7 +397,7 @@ public final class Aggregates<T> implements AutoCloseable {
     }
 
     /**
-     * Keeps the open epoch of a key open for at least so long from now, beyond its windows, whoever leaves or dies. The latest
+     * Keeps the open epoch of a key open for at least so long from now, beyond its windows, also if instances leave or die. The latest
      * of several extensions holds.
      *
      * @throws HoldfastException GONE if the key is not open; RETRY if Redis does not answer

@@ -186,7 +186,7 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Ends a session that nobody holds at once, without waiting for its grace.
+     * Ends a session that no instance holds, without waiting for its grace.
      *
      * @throws HoldfastException GONE if it is not open; MISUSE if an instance holds it
      */

@@ -1,5 +1,5 @@
 #!lua
--- Keeps the open epoch of a key open for at least so long from now, beyond its windows and whoever leaves or dies. The
+-- Keeps the open epoch of a key open for at least so long from now, beyond its windows, also if instances leave or die. The
 -- latest of several extensions holds.
 -- Repeat: extends from the time of the repeat.
 -- KEYS  things due parts ends kept

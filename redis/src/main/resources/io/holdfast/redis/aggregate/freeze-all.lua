@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ends open epochs that were begun before the given one, whoever holds them; a page of keys a call. A key that is open for
+-- Ends open epochs that were begun before the given one, held or not; a page of keys a call. A key that is open for
 -- the whole time is on a page.
 -- Repeat: harmless; it may be made with the same cursor.
 -- KEYS  things due closing claims ends kept

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Ends the open epoch of a key: OK EPOCH, GONE, BUSY (too many earlier epochs are unfinished), or HELD LEASE if another
--- lease than the given one holds it; with an empty lease whoever holds it.
+-- lease than the given one holds it; with an empty lease it is never refused.
 -- Repeat: GONE, or the end of the next epoch.
 -- KEYS  things due closing claims ends kept
 -- ARGV  by evidence lease thing

@@ -20,7 +20,7 @@ local function marked(text, name, value)
   end
   return text .. '\n' .. name .. ' ' .. value
 end
--- Without the entries that nobody has touched since the given second; those of the open epoch stay.
+-- Without the entries that were not touched since the given second; those of the open epoch stay.
 local function pruned(text, cutoff, open)
   local left = {}
   for entry in string.gmatch(text, '\n[^\n]+') do

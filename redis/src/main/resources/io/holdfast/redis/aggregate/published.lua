@@ -13,7 +13,7 @@
 -- Promises
 --   1. One HSET of `parts` makes a publish count: parts, marks and ids. All other writes are indexes of it, and the record
 --      of the epoch, which comes before it.
---   2. A hard end is set when an epoch begins, whoever begins it; the soft end of a key without holders is never after it.
+--   2. A hard end is set when an epoch begins; the soft end of a key without holders is never after it.
 -- Repeat: changes nothing.
 local call, args, none = redis.call, ARGV, '0000000000000000'
 local meta, things, due, parts, ends, look, ids = unpack(KEYS)

@@ -16,7 +16,7 @@ local about = redis.call('HMGET', meta, 'width', 'run', 'quiet', 'longest', 'ver
 if not about[1] then return {'NOGRAPH'} end
 local width = tonumber(about[1])
 
--- Whether deadlines prove nothing: this server was replaced (another run id or replication id), nobody looked for a
+-- Whether deadlines prove nothing: this server was replaced (another run id or replication id), no script ran for a
 -- while (it stalled, or everybody else did), or its clock jumped, less than the longest lease ago. Then nothing may lapse
 -- or be reclaimed: the holders have not had their chance to renew. The same holds while the graph is paused.
 -- meta longest and shortest: LENGTH;UNTIL of the longest and the shortest lease, until when it is known to be out.

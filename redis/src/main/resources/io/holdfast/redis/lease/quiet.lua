@@ -1,4 +1,4 @@
--- Decides whether deadlines may be trusted. A server that was restarted or replaced, a time in which nobody looked (the
+-- Decides whether deadlines may be trusted. A server that was restarted or replaced, a time in which no script ran (the
 -- server or everybody else stood still) and a jump of the server's clock prove nothing about a holder that seems late.
 -- Then quiet time begins: every holder has as long as the longest lease that is out to renew, and nothing ends before.
 --
@@ -48,7 +48,7 @@ local function server_run(last)
   return string.match(info, 'run_id:(%x+)') .. '/' .. (string.match(info, 'master_replid:(%x+)') or '')
 end
 
--- Returns until when nothing may end, the server's run, and who paused the set ('' if nobody).
+-- Returns until when nothing may end, the server's run, and who paused the set ('' if it is not paused).
 local function quiet(meta, lengths, deadlines, now)
   local noted = redis.call('HMGET', meta, 'run', 'seen', 'quiet', 'paused', 'window')
   local run = server_run(noted[1])

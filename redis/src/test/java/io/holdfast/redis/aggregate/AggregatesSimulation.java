@@ -61,7 +61,7 @@ class AggregatesSimulation {
         try (RedisLink link = RedisLink.connect(
                         Settings.none().set(LinkSettings.URI, redis.uri().toString()));
                 Jedis jedis = redis.client()) {
-            Seeds.of(150).run((seed, random) -> {
+            Seeds.of(100).run((seed, random) -> {
                 new Run(link, jedis, random).run();
             });
         }

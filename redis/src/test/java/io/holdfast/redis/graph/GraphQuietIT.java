@@ -114,9 +114,13 @@ class GraphQuietIT {
         fixture.graph.pause("ann", "live data disappeared");
         fixture.graph.root("main").drop();
         fixture.drain();
-        assertThat(fixture.graph.find(page)).as("a value that was given up while paused").isPresent();
+        assertThat(fixture.graph.find(page))
+                .as("a value that was given up while paused")
+                .isPresent();
         fixture.graph.resume("ann");
-        assertThat(isQuiet()).as("every lease has its whole length after a pause").isTrue();
+        assertThat(isQuiet())
+                .as("every lease has its whole length after a pause")
+                .isTrue();
         redis.hset(GraphFixture.key("meta"), bytes("quiet"), bytes("0"));
         fixture.drain();
         assertThat(fixture.graph.find(page)).isEmpty();

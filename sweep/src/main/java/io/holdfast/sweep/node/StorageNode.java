@@ -306,7 +306,7 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
-    /** Who built alone the filter that trashed the oldest trash of the owner; empty if that is nobody in particular. */
+    /** Who built alone the filter that trashed the oldest trash of the owner; empty if several did. */
     String trashBuilder(OwnerId owner) throws IOException {
         OwnerBooks mine = seen(owner);
         synchronized (mine) {
