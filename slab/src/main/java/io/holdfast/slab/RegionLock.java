@@ -167,7 +167,11 @@ final class RegionLock {
         takenAt = UNTIMED;
     }
 
+    /** Frees the lock, unless it was taken over: by a call within a hold of the same thread. */
     void release(boolean untidy) {
+        if (!Thread.currentThread().equals(owner)) {
+            return;
+        }
         try {
             if (takenAt != UNTIMED) {
                 Counter.LONGEST_HOLD_NANOS.raise(memory, time.nanoTime() - takenAt);

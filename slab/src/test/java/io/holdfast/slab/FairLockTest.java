@@ -12,6 +12,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +44,20 @@ class FairLockTest {
         waiter.join();
         assertThat(took[0]).isTrue();
         assertThat(region.memory.opaque(SlabLayout.C_HUNGRY)).isZero();
+    }
+
+    /** A hold that was taken over by a nested call of its thread must not free what another process has taken since. */
+    @Test
+    void holdThatWasTakenOverFreesNothing() {
+        HeapRegion region = HeapRegion.adaptive(8);
+        RegionLock lock = new RegionLock(region.memory, region.host, Time.system());
+        Hold outer = Objects.requireNonNull(lock.take(0));
+        Hold nested = Objects.requireNonNull(lock.take(Duration.ofSeconds(10).toNanos()));
+        nested.tidied();
+        nested.close();
+        region.memory.word(SlabLayout.C_LOCK, LIVING);
+        outer.close();
+        assertThat(region.memory.word(SlabLayout.C_LOCK)).as("held by another process").isEqualTo(LIVING);
     }
 
     @Test

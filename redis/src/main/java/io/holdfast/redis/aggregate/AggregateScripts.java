@@ -206,7 +206,7 @@ final class AggregateScripts {
          * @param open the open epoch; 0 if there is none
          * @param part this instance's part in it
          */
-        record Otherwise(long last, long open, byte @Nullable [] part) implements Answer {}
+        record Otherwise(long last, long countedIn, long open, byte @Nullable [] part) implements Answer {}
 
         /** It does not: these positions were counted before. */
         record SeenBefore(Map<String, Seen> sources, Set<Integer> ids) implements Answer {}
@@ -255,11 +255,12 @@ final class AggregateScripts {
             space++;
         }
         long last = Long.parseLong(new String(line, 1, space - 1, ISO_8859_1));
+        long countedIn = Long.parseLong(new String(line, space + 1, 16, ISO_8859_1));
         int open = space + 1 + 17;
         long epoch = Long.parseLong(new String(line, open, 16, ISO_8859_1));
         int has = open + 17;
         byte[] part = line[has] == '1' ? java.util.Arrays.copyOfRange(line, has + 1, line.length) : null;
-        return new Answer.Otherwise(last, epoch, part);
+        return new Answer.Otherwise(last, countedIn, epoch, part);
     }
 
     private static Answer seen(String text) {

@@ -10,8 +10,10 @@ import io.holdfast.redis.aggregate.Update.Refused;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +80,8 @@ final class Partial<T> {
 
     /** What was sent last, as long as the same again is right. */
     private @Nullable Entry unanswered;
+    /** The numbers of entries without a part whose reply did not come. */
+    private final Set<Long> empties = new HashSet<>(0);
     /** What was sent last had no part. */
     private boolean sentEmpty;
     /** An empty entry has counted: the epoch is open. */
@@ -249,6 +253,7 @@ final class Partial<T> {
         sentNumber = number;
         sentLeaving = false;
         sentEmpty = true;
+        empties.add(number);
         return new Entry(key, epoch, base, number, -1, null, List.of(), List.of());
     }
 
@@ -455,7 +460,10 @@ final class Partial<T> {
             case Answer.SeenBefore seen -> seen(seen, done, refused, figures);
             case Answer.Full full -> figures.full.increment();
         }
-        sentValue = null;
+        if (!(answer instanceof Answer.Full)) {
+            sentValue = null; // after Full the same goes out again, and may count then
+            empties.clear();
+        }
         noteIds();
     }
 
@@ -477,18 +485,23 @@ final class Partial<T> {
 
     /** @param remembers whether the store would still know our last publish if it had not lost it */
     private void otherwise(Answer.Otherwise state, boolean remembers, List<Update<T>> done) {
+        if (empties.contains(state.last())) {
+            flight.forEach(batch -> batch.number = 0); // what was sent before an empty entry that counts does not count
+        }
         flight.removeIf(batch -> {
-            boolean counts = batch.number <= state.last();
+            boolean counts = batch.number > 0 && batch.number <= state.last();
             if (counts) {
                 done.addAll(batch.updates);
             }
             return counts;
         });
-        boolean lost = state.last() < base && remembers && basis != null;
+        // The store went back, and the epoch has ended since with an earlier state of our part: the rest is lost.
+        boolean ended = state.countedIn() == epoch && state.open() != epoch;
+        boolean lost = state.last() < base && remembers && basis != null && !ended;
         base = state.last();
         if (lost && state.open() == epoch && epoch != 0) {
-            return; // the store went back to an earlier state in the same epoch: our memory of our part is the better
-            // one
+            doubtful = true; // the store has an earlier state of our part: ours goes out again
+            return;
         }
         PartCodec.Part<T> part = state.part() == null ? null : codec.decode(state.part());
         epoch = part == null ? 0 : state.open();

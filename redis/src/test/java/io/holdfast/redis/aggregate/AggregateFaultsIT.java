@@ -69,7 +69,7 @@ class AggregateFaultsIT {
         Actor a = stage.actor("a");
         String ill = keys(a, 0, 1).getFirst();
         String well = keys(a, 1, 1).getFirst();
-        a.losesRequest = script("bury.lua");
+        a.losesRequest = script("settle.lua");
         end(a, List.of(ill, well));
         try (Jedis jedis = redis.client()) {
             String parts = "hf:{aggregate:visits:0}:parts";

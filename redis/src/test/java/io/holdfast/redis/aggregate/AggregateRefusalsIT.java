@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.aggregate.Stage.Actor;
 import io.holdfast.redis.link.LinkSettings;
@@ -69,6 +70,50 @@ class AggregateRefusalsIT {
         texts.add("page", LARGE, Position.id("q", "m2"));
         texts.publish();
         assertThat(updates(texts, "page")).as("in both epochs").isEqualTo(2);
+    }
+
+    /** What finds no room at the server stays as it is until there is room, though a later update can never be added to it. */
+    @Test
+    void partThatFoundNoRoomIsWholeWhenItCountsLater() {
+        Actor a = stage.actor("a");
+        boolean[] down = {true};
+        List<String> rows = new ArrayList<>();
+        Aggregates<String> texts = new AggregatesBuilder<>(a.client, "texts", String.class, String::concat)
+                .set(AggregateSettings.PART_LIMIT, 120L)
+                .set(AggregateSettings.WAITING_LIMIT, 1_024L)
+                .set(AggregateSettings.SHARDS, 1)
+                .set(AggregateSettings.ADD_WAIT, Duration.ZERO)
+                .set(AggregateSettings.RETRY_PAUSE, Duration.ofSeconds(1))
+                .sink(batch -> {
+                    if (down[0]) {
+                        throw new HoldfastException(Category.RETRY, "the sink is down");
+                    }
+                    batch.forEach(flush -> rows.add(flush.key() + "=" + flush.value()));
+                })
+                .executor(Runnable::run)
+                .callbacks(Runnable::run)
+                .start();
+        texts.add("page", "a");
+        stage.pass(Duration.ofSeconds(2));
+        int others = 0;
+        for (; texts.figures().full() == 0 && others < 100; others++) {
+            texts.add("other" + others, "x".repeat(40));
+            stage.pass(Duration.ofSeconds(2));
+        }
+        String found = "b".repeat(80);
+        texts.add("page", found);
+        stage.pass(Duration.ofSeconds(3));
+        var never = texts.add("page", "c".repeat(80)).toCompletableFuture();
+        stage.pass(Duration.ofSeconds(3));
+        down[0] = false;
+        for (int i = 0; i < others - 1; i++) {
+            texts.forceEnd("other" + i);
+        }
+        stage.pass(Duration.ofSeconds(60));
+        assertThat(never).isCompletedExceptionally();
+        texts.forceEnd("page");
+        stage.pass(Duration.ofSeconds(10));
+        assertThat(rows).contains("page=a" + found);
     }
 
     @Test

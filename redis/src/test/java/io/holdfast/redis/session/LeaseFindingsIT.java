@@ -215,4 +215,30 @@ class LeaseFindingsIT {
     private static void acquireAndRelease(Actor actor, String id) {
         actor.acquire(id).close();
     }
+
+    /** A torn lapse may name a living lease among the dead: it lives, and those behind it are released all the same. */
+    @Test
+    void livingLeaseThatATornScriptCalledDeadKeepsNoOtherFromBeingReleased() {
+        Actor a = stage.actor("a");
+        SessionHold held = a.acquire("held");
+        try (Jedis jedis = redis.client()) {
+            for (String things : jedis.keys("hf:{session:*}:things")) {
+                String dead = things.replace(":things", ":dead");
+                jedis.hkeys(things).stream()
+                        .filter(field -> field.startsWith(","))
+                        .forEach(lease -> jedis.zadd(dead, 1, lease));
+            }
+        }
+        Actor c = stage.actor("c");
+        for (int i = 0; i < 20; i++) {
+            c.acquire("of the dead " + i);
+        }
+        c.die();
+        stage.pass(Stage.LEASE.multipliedBy(2).plus(Stage.GRACE).plusSeconds(10));
+        assertThat(a.closedIds()).hasSize(20).doesNotContain("held");
+        assertThat(held.isValid()).isTrue();
+        try (Jedis jedis = redis.client()) {
+            assertThat(jedis.keys("hf:{session:*}:dead")).isEmpty();
+        }
+    }
 }
