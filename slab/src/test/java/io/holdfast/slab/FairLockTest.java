@@ -57,7 +57,9 @@ class FairLockTest {
         nested.close();
         region.memory.word(SlabLayout.C_LOCK, LIVING);
         outer.close();
-        assertThat(region.memory.word(SlabLayout.C_LOCK)).as("held by another process").isEqualTo(LIVING);
+        assertThat(region.memory.word(SlabLayout.C_LOCK))
+                .as("held by another process")
+                .isEqualTo(LIVING);
     }
 
     @Test

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.Settings;
 import io.holdfast.HoldfastException.Category;
+import io.holdfast.Settings;
 import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.aggregate.Stage.Actor;
 import io.holdfast.redis.link.LinkSettings;

@@ -43,8 +43,8 @@ class StoreThatWentBackIT {
         return () -> {
             try (Jedis jedis = redis.client()) {
                 jedis.keys("hf:{aggregate:*").forEach(jedis::del);
-                all.forEach((key, bytes) ->
-                        jedis.restore(key, 0, bytes, RestoreParams.restoreParams().replace()));
+                all.forEach((key, bytes) -> jedis.restore(
+                        key, 0, bytes, RestoreParams.restoreParams().replace()));
             }
         };
     }
