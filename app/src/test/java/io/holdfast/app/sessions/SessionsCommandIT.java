@@ -55,7 +55,7 @@ class SessionsCommandIT {
                 assertThat(shown.getAsJsonArray("holders").toString()).contains("web-1#");
                 assertThat(shown.getAsJsonArray("data").toString()).contains("ann");
                 assertThat(run("sessions", "end", "rooms", "a b", "--redis", uri))
-                        .isEqualTo(ExitCode.USAGE);
+                        .isEqualTo(ExitCode.UNREACHABLE);
                 assertThat(err.toString()).contains("is held by web-1#");
                 assertThat(json("why", "session:rooms/a b", "--redis", uri, "--json")
                                 .get("state")

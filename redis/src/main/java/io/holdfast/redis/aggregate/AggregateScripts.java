@@ -70,7 +70,7 @@ final class AggregateScripts {
     private static final Script PEEK = script("peek.lua", "things parts", "thing", "epoch packed");
     private static final Script SHOW = script("show.lua", "meta ends parts", "thing", "now-ms end-ms marks bytes");
     private static final Script REBUILD =
-            script("rebuild.lua", "meta things due closing parts ends look kept ids sizes", "cursor", "cursor");
+            script("rebuild.lua", "meta things due closing parts ends look kept ids sizes", "", "status");
     private static final List<Script> ALL =
             List.of(PUBLISH, PUBLISH_LEAVING, TEND, FREEZE, FREEZE_ALL, EXTEND, FLUSHED, PARTS, PEEK, SHOW, REBUILD);
 
@@ -211,8 +211,8 @@ final class AggregateScripts {
         /** It does not: these positions were counted before. */
         record SeenBefore(Map<String, Seen> sources, Set<Integer> ids) implements Answer {}
 
-        /** It does not: too much waits for the sink. */
-        record Full() implements Answer {}
+        /** It does not: too many bytes wait for the sink, or too many refused positions are remembered. */
+        record Full(boolean ofRefused) implements Answer {}
     }
 
     /** @param giving all entries leave for good: it works also when the server is full */
@@ -244,7 +244,7 @@ final class AggregateScripts {
             case 'O' -> new Answer.Counted(Long.parseLong(new String(line, 1, 16, ISO_8859_1)));
             case 'S' -> otherwise(line);
             case 'P' -> seen(new String(line, 1, line.length - 1, UTF_8));
-            default -> new Answer.Full();
+            default -> new Answer.Full(line[0] == 'R');
         };
     }
 
@@ -319,17 +319,9 @@ final class AggregateScripts {
         return new FrozenAll(reply.text(0), reply.number(1));
     }
 
-    /** One step of making the indexes of a shard again; begins and ends with the cursor "0". */
-    String rebuild(int shard, String cursor) {
-        return caller.call(call(REBUILD, shard, texts(cursor))).text(0);
-    }
-
-    /** Makes the indexes of a shard again, in bounded steps. */
-    void rebuild(int shard) {
-        String cursor = "0";
-        do {
-            cursor = rebuild(shard, cursor);
-        } while (!cursor.equals("0"));
+    /** Makes the indexes of a torn shard again, one page; returns whether there is more. */
+    boolean rebuild(int shard) {
+        return caller.call(call(REBUILD, shard, List.of())).text(0).equals("MORE");
     }
 
     /** The parts of the open epoch; empty if none is open. */

@@ -120,7 +120,7 @@ public final class Aggregates<T> implements AutoCloseable {
         this.merge = given.merge();
         this.codec = codec;
         AggregateScripts unmended = new AggregateScripts(caller, set);
-        ScriptCaller mending = new MendingCaller(caller, set, rules.softWindow(), unmended::rebuild);
+        ScriptCaller mending = new MendingCaller(caller, set, rules.softWindow(), unmended::rebuild, time);
         this.holds = new Holds(mending, set, rules.holdRules(), self, time, client.random(), ReclaimReason.FLUSHED);
         this.scripts = new AggregateScripts(mending, set);
         this.view = new AggregateView(client.link(), set);
@@ -174,13 +174,12 @@ public final class Aggregates<T> implements AutoCloseable {
     /** @param eventTime when it happened, by whoever made the update; the sink is told the first and the last of an epoch */
     public CompletionStage<@Nullable Void> add(
             String key, T update, @Nullable Position position, @Nullable Instant eventTime) {
-        check(key, update);
-        SourceProgress progress = null;
-        if (position instanceof Position.Ordered ordered) {
-            progress = progress(ordered.source());
-            progress.check(ordered.position());
+        SourceProgress.Place place = begin(position);
+        try {
+            return addAt(place, key, update, position, eventTime);
+        } finally {
+            complete(place);
         }
-        return addChecked(key, update, position, progress, eventTime);
     }
 
     /**
@@ -191,32 +190,36 @@ public final class Aggregates<T> implements AutoCloseable {
      * @throws HoldfastException as {@link #add}
      */
     public CompletionStage<@Nullable Void> addAll(Position position, Map<String, T> updates) {
-        updates.forEach(this::check);
-        SourceProgress progress = null;
-        SourceProgress.Place place = null;
-        if (position instanceof Position.Ordered ordered) {
-            progress = progress(ordered.source());
-            progress.check(ordered.position());
-            place = progress.begin(ordered.position());
-        }
+        SourceProgress.Place place = begin(position);
         CompletableFuture<@Nullable Void> all = CompletableFuture.completedFuture(null);
         Set<String> left = new LinkedHashSet<>(updates.keySet());
         try {
+            updates.forEach(this::check);
             for (Map.Entry<String, T> one : updates.entrySet()) {
-                CompletionStage<@Nullable Void> added =
-                        addChecked(one.getKey(), one.getValue(), position, progress, null);
+                CompletionStage<@Nullable Void> added = addAt(place, one.getKey(), one.getValue(), position, null);
                 left.remove(one.getKey());
                 all = all.thenCombine(added, (nothing, neither) -> null);
             }
         } finally {
-            if (progress != null && place != null) {
-                SourceProgress source = progress;
-                long at = place.position;
-                left.forEach(key -> source.failed(at, key)); // none if all were added
-                progress.complete(place);
+            if (place != null) {
+                left.forEach(key -> place.progress().failed(place, key)); // none if all were added
             }
+            complete(place);
         }
         return all.minimalCompletionStage();
+    }
+
+    /** Until {@link #complete} the position of an ordered source is not durable, whatever other threads add after it. */
+    private SourceProgress.@Nullable Place begin(@Nullable Position position) {
+        return position instanceof Position.Ordered ordered
+                ? progress(ordered.source()).begin(ordered.position())
+                : null;
+    }
+
+    private static void complete(SourceProgress.@Nullable Place place) {
+        if (place != null) {
+            place.progress().complete(place);
+        }
     }
 
     private void check(String key, T update) {
@@ -226,33 +229,24 @@ public final class Aggregates<T> implements AutoCloseable {
         }
     }
 
-    private CompletionStage<@Nullable Void> addChecked(
+    private CompletionStage<@Nullable Void> addAt(
+            SourceProgress.@Nullable Place place,
             String key,
             T value,
             @Nullable Position position,
-            @Nullable SourceProgress progress,
             @Nullable Instant eventTime) {
+        byte[] id = position instanceof Position.Unordered unordered
+                ? Digest.of(unordered.source(), unordered.id(), key)
+                : null;
         long millis = eventTime == null ? Update.NO_EVENT_TIME : eventTime.toEpochMilli();
-        Update<T> update = switch (position) {
-            case null -> new Update<>(value, null, -1, null, millis);
-            case Position.Ordered ordered -> new Update<>(value, progress, ordered.position(), null, millis);
-            case Position.Unordered unordered ->
-                new Update<>(value, null, -1, Digest.of(unordered.source(), unordered.id(), key), millis);
-        };
-        Update<T> added;
+        Update<T> update = new Update<>(value, place, id, millis);
         try {
-            added = tables.get(holds.set().shardOf(key)).add(key, update);
-        } catch (HoldfastException e) {
-            if (progress != null && e.category() != Category.MISUSE) {
-                progress.failed(update.position, key); // durable() must not pass it before it was added
-            }
-            throw e;
-        } catch (RuntimeException | Error e) {
-            if (progress != null) {
-                progress.failed(update.position, key);
-            }
+            check(key, value);
+        } catch (RuntimeException e) {
+            update.failed(key);
             throw e;
         }
+        Update<T> added = tables.get(holds.set().shardOf(key)).add(key, update);
         figures.updates.increment();
         return added == null ? CompletableFuture.completedStage(null) : added.stage.minimalCompletionStage();
     }

@@ -42,7 +42,7 @@ final class LocalTable<T> {
     private long lookedNanos;
     private int pending;
     private boolean closed;
-    private boolean full;
+    private Answer.@Nullable Full full;
 
     LocalTable(
             AggregateRules rules,
@@ -67,7 +67,12 @@ final class LocalTable<T> {
     Update<T> add(String key, Update<T> update) {
         lock.lock();
         try {
-            awaitRoom(key);
+            try {
+                awaitRoom(key);
+            } catch (HoldfastException e) {
+                update.failed(key);
+                throw e;
+            }
             Partial<T> partial = partials.get(key);
             if (partial == null) {
                 partial = new Partial<>(key, merge, codec);
@@ -97,17 +102,7 @@ final class LocalTable<T> {
             }
             hurry.run();
             if (left <= 0) {
-                throw full
-                        ? new HoldfastException(
-                                Category.FULL,
-                                "too many bytes wait in Redis for the sink, and " + pending + " updates here",
-                                "see that the sink works; the bus should deliver this update again later",
-                                null)
-                        : new HoldfastException(
-                                Category.RETRY,
-                                "no room for key '" + key + "': " + pending + " updates wait to be published",
-                                "let the bus deliver it again; see whether Redis answers",
-                                null);
+                throw noRoomFor(key);
             }
             try {
                 left = room.awaitNanos(left);
@@ -116,6 +111,29 @@ final class LocalTable<T> {
                 throw new HoldfastException(Category.RETRY, "interrupted while waiting for room", e);
             }
         }
+    }
+
+    private HoldfastException noRoomFor(String key) {
+        Answer.Full why = full;
+        if (why == null) {
+            return new HoldfastException(
+                    Category.RETRY,
+                    "no room for key '" + key + "': " + pending + " updates wait to be published",
+                    "let the bus deliver it again; see whether Redis answers",
+                    null);
+        }
+        return why.ofRefused()
+                ? new HoldfastException(
+                        Category.FULL,
+                        "a key has more than " + SourceProgress.REFUSED_MAX + " refused positions of one source, and "
+                                + pending + " updates wait here",
+                        "deliver the refused updates again, or wait until the redelivery window is over",
+                        null)
+                : new HoldfastException(
+                        Category.FULL,
+                        "too many bytes wait in Redis for the sink, and " + pending + " updates here",
+                        "see that the sink works; the bus should deliver this update again later",
+                        null);
     }
 
     private boolean lacksRoomFor(String key) {
@@ -320,7 +338,7 @@ final class LocalTable<T> {
                     continue;
                 }
                 Answer answer = answers.each().get(i);
-                full = answer instanceof Answer.Full;
+                full = answer instanceof Answer.Full why ? why : null;
                 int before = partial.pending();
                 take(partial, answer, answers.second(), shipment);
                 pending -= before - partial.pending();

@@ -122,20 +122,25 @@ final class Partial<T> {
             return waitingIds.get(name);
         }
         Batch<T> batch = fresh == null ? new Batch<>() : fresh;
-        batch.add(update, merge);
+        try {
+            batch.add(update, merge);
+        } catch (Throwable e) {
+            update.failed(key);
+            throw e;
+        }
         fresh = batch;
         if (name != null) {
             waitingIds.put(name, update);
         }
         if (progress != null) {
-            progress.added(update, key);
+            update.added(key);
             note(progress, update.position);
         }
         return update;
     }
 
     private @Nullable Update<T> addEcho(Update<T> update, SourceProgress progress) {
-        progress.added(update, key);
+        update.added(key);
         for (Update<T> first : waiting()) {
             if (first.isAt(progress, update.position)) {
                 first.echo(update);

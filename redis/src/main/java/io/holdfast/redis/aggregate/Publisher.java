@@ -207,10 +207,22 @@ final class Publisher<T> implements Duty {
             warn(refused);
         }
         if (!done.isEmpty() || !refused.isEmpty()) {
-            callbacks.execute(() -> {
+            complete(() -> {
                 done.forEach(update -> update.stage.complete(null));
                 refused.forEach(one -> one.update().stage.completeExceptionally(one.why()));
             });
+        }
+    }
+
+    /** An executor that rejects must stop neither the publishing nor {@link Aggregates#close}. */
+    private void complete(Runnable stages) {
+        try {
+            callbacks.execute(stages);
+        } catch (RuntimeException e) {
+            LOG.log(
+                    Level.WARNING,
+                    () -> name + ": the executor for callbacks rejects; they run on a virtual thread: " + e);
+            Thread.startVirtualThread(stages);
         }
     }
 

@@ -22,7 +22,7 @@ final class SourceProgress {
     static final int REFUSED_MAX = 1_000;
 
     /** A position with what is not durable there. Guarded by its progress. */
-    static final class Place {
+    final class Place {
         final long position;
         private int waiting;
         private final Set<String> refused = new HashSet<>(0);
@@ -31,6 +31,10 @@ final class SourceProgress {
 
         private Place(long position) {
             this.position = position;
+        }
+
+        SourceProgress progress() {
+            return SourceProgress.this;
         }
 
         private boolean isSettled() {
@@ -55,8 +59,11 @@ final class SourceProgress {
         return source;
     }
 
-    /** Refuses a position that goes back, before anything is added. */
-    synchronized void check(long position) {
+    /**
+     * Updates of this position are going to be added; it is not durable before {@link #complete}. A position that goes back
+     * is refused.
+     */
+    synchronized Place begin(long position) {
         if (position < last) {
             throw HoldfastException.misuse(
                     "position " + position + " of source '" + source + "' after " + last,
@@ -70,10 +77,6 @@ final class SourceProgress {
                     "call skip(position) for those that can never count, or rewind(source) and deliver them again",
                     null);
         }
-    }
-
-    /** More updates of this position will be added; it is not durable before {@link #complete}. */
-    synchronized Place begin(long position) {
         Place place = place(position);
         place.waiting++;
         return place;
@@ -85,11 +88,9 @@ final class SourceProgress {
         settle(place);
     }
 
-    synchronized void added(Update<?> update, String key) {
-        Place place = place(update.position);
+    synchronized void added(Place place, String key) {
         place.waiting++;
         forgive(place, key);
-        update.place = place;
     }
 
     synchronized void done(Update<?> update) {
@@ -109,9 +110,9 @@ final class SourceProgress {
         }
     }
 
-    /** The update was not even added. */
-    synchronized void failed(long position, String key) {
-        refused(place(position), key);
+    /** The update was not even added: {@link #durable} must not pass it before it was. */
+    synchronized void failed(Place place, String key) {
+        refused(place, key);
     }
 
     private void refused(Place place, String key) {

@@ -10,6 +10,9 @@ final class Update<T> {
 
     final T value;
 
+    /** Where it stands in its ordered source; null without. */
+    final SourceProgress.@Nullable Place place;
+
     /** The ordered source and the position there; null and -1 without. */
     final @Nullable SourceProgress progress;
 
@@ -22,18 +25,16 @@ final class Update<T> {
     /** Completed outside of every lock. Callers get a view of it that they cannot complete. */
     final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
 
-    /** Guarded by the progress. */
-    SourceProgress.@Nullable Place place;
-
     /** The same message of an ordered source, delivered again while this one waits: what becomes of this becomes of them. */
     private List<Update<T>> echoes = List.of();
 
     static final long NO_EVENT_TIME = Long.MIN_VALUE;
 
-    Update(T value, @Nullable SourceProgress progress, long position, byte @Nullable [] id, long millis) {
+    Update(T value, SourceProgress.@Nullable Place place, byte @Nullable [] id, long millis) {
         this.value = value;
-        this.progress = progress;
-        this.position = position;
+        this.place = place;
+        this.progress = place == null ? null : place.progress();
+        this.position = place == null ? -1 : place.position;
         this.id = id;
         this.eventMillis = millis;
     }
@@ -45,6 +46,20 @@ final class Update<T> {
     void echo(Update<T> again) {
         echoes = new ArrayList<>(echoes);
         echoes.add(again);
+    }
+
+    /** It waits for the store from now on. */
+    void added(String key) {
+        if (place != null) {
+            place.progress().added(place, key);
+        }
+    }
+
+    /** It could not be added. */
+    void failed(String key) {
+        if (place != null) {
+            place.progress().failed(place, key);
+        }
     }
 
     /** It is durable: tells its source. */

@@ -50,8 +50,12 @@ final class HoldScripts {
     private static final Script LEAVE = script("leave.lua", "things lengths", "lease", "status");
     private static final Script ACQUIRE =
             script("acquire.lua", "things due", "sequence file lease things…", "status before records…");
+    private static final Script ACQUIRE_OPEN =
+            script("acquire-open.lua", "things due", "sequence file lease things…", "status before records…");
     private static final Script TOUCH =
             script("touch.lua", "things due", "sequence idle-ms lease things…", "status before records…");
+    private static final Script TOUCH_OPEN =
+            script("touch-open.lua", "things due", "sequence idle-ms lease things…", "status before records…");
     private static final Script RELEASE =
             script("release.lua", "things due", "sequence grace-ms lease things…", "status");
     private static final Script PUT =
@@ -92,8 +96,25 @@ final class HoldScripts {
         this.caller = caller;
         this.set = set;
         for (Script script : List.of(
-                OPEN, JOIN, RENEW, LEAVE, ACQUIRE, TOUCH, RELEASE, PUT, LAPSE, CLAIM, SETTLE, REVIVE, DISCARD, END,
-                PAUSE, REBUILD, SHOW)) {
+                OPEN,
+                JOIN,
+                RENEW,
+                LEAVE,
+                ACQUIRE,
+                ACQUIRE_OPEN,
+                TOUCH,
+                TOUCH_OPEN,
+                RELEASE,
+                PUT,
+                LAPSE,
+                CLAIM,
+                SETTLE,
+                REVIVE,
+                DISCARD,
+                END,
+                PAUSE,
+                REBUILD,
+                SHOW)) {
             List<List<byte[]>> byShard = new ArrayList<>();
             for (int shard = 0; shard < set.shards(); shard++) {
                 var keyspace = set.keyspace(shard);
@@ -157,12 +178,19 @@ final class HoldScripts {
         }
     }
 
-    Call acquiring(int shard, long sequence, String lease, List<String> ids) {
-        return of(ACQUIRE, shard, things(List.of(Claim.epochText(sequence), file(lease), lease), ids));
+    /** @param opens whether things that are not open are opened, which a server without memory refuses */
+    Call acquiring(int shard, boolean opens, long sequence, String lease, List<String> ids) {
+        return of(
+                opens ? ACQUIRE : ACQUIRE_OPEN,
+                shard,
+                things(List.of(Claim.epochText(sequence), file(lease), lease), ids));
     }
 
-    Call touching(int shard, long sequence, long idleMillis, String lease, List<String> ids) {
-        return of(TOUCH, shard, things(List.of(Claim.epochText(sequence), Long.toString(idleMillis), lease), ids));
+    Call touching(int shard, boolean opens, long sequence, long idleMillis, String lease, List<String> ids) {
+        return of(
+                opens ? TOUCH : TOUCH_OPEN,
+                shard,
+                things(List.of(Claim.epochText(sequence), Long.toString(idleMillis), lease), ids));
     }
 
     Call releasing(int shard, long sequence, long graceMillis, String lease, List<String> ids) {

@@ -303,19 +303,21 @@ public final class HoldView {
      *
      * @param force whether to do so also while instances hold it; they are not told
      * @param by who asked for it, for the ledger
-     * @throws HoldfastException GONE if it is not open; MISUSE if it is held and not forced
+     * @throws HoldfastException GONE if it is not open; RETRY while it is held, unless forced
      */
     public void end(String id, boolean force, String by) {
         Status status = scripts.end(set.shardOf(id), set.check(id), force, by);
         switch (status) {
             case OK -> {}
             case HELD ->
-                throw HoldfastException.misuse(
+                throw new HoldfastException(
+                        Category.RETRY,
                         set.kind().word() + " '" + id + "' is held by "
                                 + String.join(
                                         ", ",
                                         holders(id).stream().map(Holder::name).toList()),
-                        "release it there, or force it");
+                        "wait until it leaves, or force the end",
+                        null);
             default ->
                 throw new HoldfastException(
                         Category.GONE, "no open " + set.kind().word() + " '" + id + "' in " + set);

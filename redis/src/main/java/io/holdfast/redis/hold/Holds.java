@@ -165,8 +165,17 @@ public final class Holds {
     private Held wish(Wish.Verb verb, String id) {
         Wish wish = new Wish(verb, set.check(id));
         Held held = lease(id).submit(wish);
-        // Epoch 0: the repeated call found that the thing was closed since the call that got no answer.
-        return held.epoch() == 0 ? lease(id).submit(wish) : held;
+        if (held.isClosed()) {
+            held = lease(id).submit(wish); // it was closed between the call that got no answer and its repeat
+        }
+        if (!held.isOpen()) {
+            throw new HoldfastException(
+                    Category.FULL,
+                    set.kind().word() + " '" + id + "' is not open, and Redis has no memory to open it",
+                    "raise maxmemory, or wait until others are closed",
+                    null);
+        }
+        return held;
     }
 
     public void release(String id) {

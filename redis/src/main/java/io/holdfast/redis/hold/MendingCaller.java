@@ -1,6 +1,8 @@
 package io.holdfast.redis.hold;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
+import io.holdfast.Time;
 import io.holdfast.redis.link.Keyspace;
 import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
@@ -11,12 +13,15 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntConsumer;
+import java.util.function.IntPredicate;
 
 /**
  * Rebuilds a shard whose server's log was torn inside a script ({@code tally.lua}), then repeats the call that found it so. The
  * steps of a rebuild are bounded, and any number of instances may make them: the shard keeps the place. Nothing ends before it
  * is done, and quiet time follows.
+ *
+ * <p>A caller makes steps for one time-out at most. If that is not enough it fails with RETRY, and the next call goes on from
+ * there.
  */
 public final class MendingCaller implements ScriptCaller {
 
@@ -26,18 +31,21 @@ public final class MendingCaller implements ScriptCaller {
     private final HoldSet set;
     private final HoldScripts scripts;
     private final Duration grace;
-    private final IntConsumer rest;
+    private final IntPredicate rest;
+    private final Time time;
 
     /**
      * @param grace for what turns out to have no holder, if the serving instances noted none
-     * @param rest rebuilds what the kind of thing keeps beside its holds, in one shard; must be idempotent
+     * @param rest one step of rebuilding what the kind of thing keeps beside its holds, in one shard; returns whether there
+     *     is more
      */
-    public MendingCaller(ScriptCaller caller, HoldSet set, Duration grace, IntConsumer rest) {
+    public MendingCaller(ScriptCaller caller, HoldSet set, Duration grace, IntPredicate rest, Time time) {
         this.caller = caller;
         this.set = set;
         this.scripts = new HoldScripts(caller, set);
         this.grace = grace;
         this.rest = rest;
+        this.time = time;
     }
 
     @Override
@@ -84,13 +92,20 @@ public final class MendingCaller implements ScriptCaller {
                 Level.WARNING,
                 () -> "shard " + shard + " of " + set
                         + ": the server's log was cut inside a script; its indexes are rebuilt before anything ends");
-        Status status = Status.MORE;
-        while (status == Status.MORE) {
-            status = scripts.rebuild(shard, false, grace.toMillis());
+        long deadline = time.nanoTime() + timeout().toNanos();
+        while (scripts.rebuild(shard, false, grace.toMillis()) == Status.MORE) {
+            inTime(deadline, shard);
         }
-        if (status == Status.REST) {
-            rest.accept(shard);
-            scripts.rebuild(shard, true, grace.toMillis());
+        while (rest.test(shard)) {
+            inTime(deadline, shard);
+        }
+        scripts.rebuild(shard, true, grace.toMillis());
+    }
+
+    private void inTime(long deadline, int shard) {
+        if (time.nanoTime() - deadline >= 0) {
+            throw new HoldfastException(
+                    Category.RETRY, "shard " + shard + " of " + set + " is still being rebuilt after a cut of the log");
         }
     }
 

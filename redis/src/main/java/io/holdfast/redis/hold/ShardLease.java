@@ -130,19 +130,20 @@ final class ShardLease {
     }
 
     private static Held held(String id, Lines lines, int index) {
-        String record = lines.records().get(index);
-        return record.equals("GONE") ? new Held(id, 0, false, 0, 0) : Held.parse(id, record, lines.before());
+        return Held.parse(id, lines.records().get(index), lines.before());
     }
 
     private Lines send(Wish.Verb verb, List<String> ids) {
         for (int tries = 1; ; tries++) {
-            sequence++;
-            Call call = switch (verb) {
-                case ACQUIRE -> scripts.acquiring(shard, sequence, lease(), ids);
-                case TOUCH -> scripts.touching(shard, sequence, rules.grace().toMillis(), lease(), ids);
-                case RELEASE -> scripts.releasing(shard, sequence, rules.grace().toMillis(), lease(), ids);
-            };
-            Lines lines = answered(() -> scripts.lines(call));
+            Lines lines;
+            try {
+                lines = sendOnce(verb, ids, true);
+            } catch (HoldfastException e) {
+                if (e.category() != Category.FULL || verb == Wish.Verb.RELEASE) {
+                    throw e;
+                }
+                lines = sendOnce(verb, ids, false); // what is open is kept open all the same
+            }
             if (lines.status() == Status.OK || (verb == Wish.Verb.RELEASE && lines.status() == Status.LAPSED)) {
                 return lines;
             }
@@ -151,6 +152,17 @@ final class ShardLease {
             }
             rejoin();
         }
+    }
+
+    private Lines sendOnce(Wish.Verb verb, List<String> ids, boolean opens) {
+        sequence++;
+        long millis = rules.grace().toMillis();
+        Call call = switch (verb) {
+            case ACQUIRE -> scripts.acquiring(shard, opens, sequence, lease(), ids);
+            case TOUCH -> scripts.touching(shard, opens, sequence, millis, lease(), ids);
+            case RELEASE -> scripts.releasing(shard, sequence, millis, lease(), ids);
+        };
+        return answered(() -> scripts.lines(call));
     }
 
     Status put(String id, long epoch, long limit, Map<String, String> fields) {

@@ -261,8 +261,18 @@ final class Serving {
         }
     }
 
+    /** Waits no longer than a call for another one that is under way; then {@link #repair} releases the session. */
     void leave(LocalSession session) {
-        session.lock.lock();
+        try {
+            if (!session.lock.tryLock(holds.patience().toNanos(), TimeUnit.NANOSECONDS)) {
+                leaveLater(session);
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            leaveLater(session);
+            return;
+        }
         try {
             if (--session.clients > 0 || session.retired || closed) {
                 return;
@@ -488,7 +498,7 @@ final class Serving {
     private boolean regain(
             LocalSession session, Held held, int doubts, List<SessionLost> lost, List<SessionRegained> regained) {
         long before = session.epoch;
-        boolean waits = !overlap && held.unfinished() > 0;
+        boolean waits = !held.isOpen() || (!overlap && held.unfinished() > 0);
         if (held.epoch() == before && !session.lost && !waits) {
             session.sureSince = doubts;
             return true;

@@ -80,7 +80,7 @@ public final class Sessions implements AutoCloseable {
                 rules.overlapEpochs(),
                 client.settings().get(RedisLedger.CAPACITY),
                 rules.tends() ? List.of() : List.of("grace", Long.toString(grace.toMillis())));
-        ScriptCaller mending = new MendingCaller(caller, set, grace, shard -> {});
+        ScriptCaller mending = new MendingCaller(caller, set, grace, shard -> false, client.time());
         this.holds = new Holds(
                 mending,
                 set,
@@ -188,7 +188,7 @@ public final class Sessions implements AutoCloseable {
     /**
      * Ends a session that no instance holds, without waiting for its grace.
      *
-     * @throws HoldfastException GONE if it is not open; MISUSE if an instance holds it
+     * @throws HoldfastException GONE if it is not open; RETRY while an instance holds it
      */
     public void end(String id) {
         end(id, false);

@@ -6,6 +6,7 @@
 --                                                if updates at some positions were refused, and count when they come again
 --   ! EPOCH HARD-MS EXTENDED-MS SEEN-S           when the epoch's hard window ends, and until when it was extended (or 0)
 local GAP_MAX_MS = 3000 -- as WATCH_MS of quiet.lua
+local REFUSED_MAX = 1000 -- refused positions of one source and key; as in SourceProgress.java
 local function mark(text, name)
   local from, to = string.find(text, '\n' .. name .. ' ', 1, true)
   if from then
@@ -43,9 +44,9 @@ local function was_refused(value, from, to)
   local refused = string.match(value, '^%d+:([%d,]+)')
   return refused and from == to and string.find(',' .. refused .. ',', ',' .. from .. ',', 1, true) ~= nil
 end
--- What is counted of a source after a span up to `to`: a later position, or one refused position less. A position below the
--- last one that is not known as refused was counted, whatever the span says. A list of more than 4,000 bytes loses its
--- oldest positions.
+-- What is counted of a source after a span up to `to`: a later position, or one refused position less; and how many refused
+-- positions there are. A position below the last one that is not known as refused was counted, whatever the span says: so
+-- no refused position is ever forgotten to make room.
 local function advanced(value, to)
   local last, refused = string.match(value or '', '^(%d+):?([%d,]*)')
   local position, more = string.match(to, '^(%d+):?([%d,]*)')
@@ -63,9 +64,5 @@ local function advanced(value, to)
   if last and tonumber(last) > tonumber(position) then
     position = last
   end
-  local joined = table.concat(list, ',')
-  if #joined > 4000 then
-    joined = string.match(joined, ',(.*)$', #joined - 4000)
-  end
-  return joined == '' and position or position .. ':' .. joined
+  return list[1] and position .. ':' .. table.concat(list, ',') or position, #list
 end

@@ -9,6 +9,7 @@
 --   S LAST EPOCH OPEN HAS PART         it does not: the last number that counts and its epoch, the open epoch, own part
 --   P \n@SOURCE POSITION \n#INDEX      it does not: these positions were seen (POSITION may be POSITION:REFUSED,REFUSED…)
 --   F                                  it does not: too many bytes wait for the sink
+--   R                                  it does not: too many refused positions would have to be remembered
 --
 -- Promises
 --   1. One HSET of `parts` makes a publish count: parts, marks and ids. All other writes are indexes of it, and the record
@@ -63,6 +64,17 @@ local function id_fields(from, last)
     found[i - from + 1] = '#' .. args[i]
   end
   return found
+end
+-- Whether an entry adds to a list of refused positions that is full: none of them may be forgotten.
+local function remembers_too_many(text, entry)
+  for i = entry + 8, entry + 7 + 3 * args[entry + 6], 3 do
+    if string.find(args[i + 2], ':', 1, true) then
+      local _, refused = advanced(mark(text, '@' .. args[i]), args[i + 2])
+      if refused > REFUSED_MAX then
+        return true
+      end
+    end
+  end
 end
 local function seen(text, entry)
   local refused, sources, named = nil, args[entry + 6] + 0, args[entry + 7] + 0
@@ -167,7 +179,8 @@ local function count_it(i, entry, epoch, record, text)
   end
   for j = entry + 8, entry + 7 + 3 * args[entry + 6], 3 do
     local name = '@' .. args[j]
-    text = marked(text, name, advanced(mark(text, name), args[j + 2]) .. ' ' .. second)
+    local reached = advanced(mark(text, name), args[j + 2])
+    text = marked(text, name, reached .. ' ' .. second)
   end
   local own_mark = mark(text, mine)
   local in_epoch, times = string.match(own_mark or '', '^%d+ (%d+) %d+ (%d+)')
@@ -207,6 +220,9 @@ local function decide(i)
   local refused = seen(text, entry)
   if refused then
     return refused
+  end
+  if remembers_too_many(text, entry) then
+    return 'R'
   end
   local before, after = packed or '', packed or ''
   if part ~= '' then

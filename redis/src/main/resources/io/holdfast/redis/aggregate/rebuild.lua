@@ -1,22 +1,28 @@
 #!lua flags=allow-oom
--- Makes the indexes of aggregates again from the records, a page a call, after a script was torn. The hold records (things,
--- due, closing, claims) are right already. First cursor 0; a cursor in the reply is given to the next call, 0: done.
---   pages of things   every open key has its entry in `ends`, an extended one in `kept`; an open epoch without parts is
---                     taken out: nothing counts in it
---   pages of parts    parts of an epoch that is neither open nor closing are deleted; `bytes` is counted anew; every key
---                     with marks has its entry in `look`, and every id one in `ids`
--- Repeat: harmless, with the same cursor. `sizes` remembers what was counted, and is deleted at the end.
+-- Rebuilds the indexes of aggregates from the records, one page a call: the phase `rest` of hold/rebuild.lua. The hold
+-- records (things, due, closing, claims) are right already. Where it stands is in meta `rest`, so that any number of
+-- instances may call.
+-- Repeat: does the next page. Phases, in order:
+--   things   every open key has its entry in `ends`, an extended one in `kept`; an open epoch without parts is taken out:
+--            nothing counts in it
+--   parts    parts of an epoch that is neither open nor closing are deleted; `bytes` is counted anew; every key with marks
+--            has its entry in `look`, and every id one in `ids`
+-- `sizes` has what was counted, since a scan may return a field twice; it is deleted at the end.
 -- KEYS  meta things due closing parts ends look kept ids sizes
--- ARGV  cursor
--- REPLY cursor
+-- ARGV
+-- REPLY status
+-- Status: MORE: call again; DONE: also if the shard is not in this phase.
 --@include ../lease/time.lua
 --@include marks.lua
 local meta, things, due, closing, parts, ends, look, kept, ids, sizes = unpack(KEYS)
 local PAGE = 256
 local now = clock()
-local phase, cursor = string.match(ARGV[1], '^(%a?)(%d+)$')
-local noted = redis.call('HMGET', meta, 'hard', 'window')
+local noted = redis.call('HMGET', meta, 'hard', 'window', 'rebuild', 'rest')
 local hard_ms, window_ms = tonumber(noted[1] or 1800000), (noted[2] or 3600) * 1000
+if string.sub(noted[3] or '', 1, 5) ~= 'rest ' or noted[4] == 'done 0' then
+  return {'DONE'}
+end
+local phase, cursor = string.match(noted[4] or '', '^(%a+) (%d+)$')
 local function open_key(thing, record)
   local epoch = string.sub(record, 1, 16)
   if redis.call('HEXISTS', parts, epoch .. thing) == 0 then
@@ -45,25 +51,20 @@ local function packed_part(field, value)
     redis.call('HINCRBY', meta, 'bytes', #value)
   end
 end
-if phase == '' then
-  if cursor == '0' then
-    redis.call('UNLINK', sizes)
-    redis.call('HSET', meta, 'bytes', 0)
-  end
-  local page = redis.call('HSCAN', things, cursor, 'COUNT', PAGE)
-  for i = 1, #page[2], 2 do
-    local thing, record = page[2][i], page[2][i + 1]
-    if string.byte(thing) == 61 and string.byte(record) ~= 48 then
-      open_key(thing, record)
-    end
-  end
-  return {page[1] == '0' and 'p0' or page[1]}
+if not phase then
+  phase, cursor = 'things', '0'
+  redis.call('UNLINK', sizes)
+  redis.call('HSET', meta, 'bytes', 0)
 end
-local page = redis.call('HSCAN', parts, cursor, 'COUNT', PAGE)
+local page = redis.call('HSCAN', phase == 'things' and things or parts, cursor, 'COUNT', PAGE)
 for i = 1, #page[2], 2 do
   local field, value = page[2][i], page[2][i + 1]
   local kind = string.byte(field)
-  if kind == 61 then
+  if phase == 'things' then
+    if kind == 61 and string.byte(value) ~= 48 then
+      open_key(field, value)
+    end
+  elseif kind == 61 then
     redis.call('ZADD', look, 'NX', now + window_ms, field)
   elseif kind == 35 then
     redis.call('ZADD', ids, 'NX', value * 1000, string.sub(field, 2))
@@ -71,8 +72,12 @@ for i = 1, #page[2], 2 do
     packed_part(field, value)
   end
 end
-if page[1] == '0' then
-  redis.call('UNLINK', sizes)
-  return {'0'}
+cursor = page[1]
+if cursor == '0' then
+  phase = phase == 'things' and 'parts' or 'done'
 end
-return {'p' .. page[1]}
+if phase == 'done' then
+  redis.call('UNLINK', sizes)
+end
+redis.call('HSET', meta, 'rest', phase .. ' ' .. cursor)
+return {phase == 'done' and 'DONE' or 'MORE'}

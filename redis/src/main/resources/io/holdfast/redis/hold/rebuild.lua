@@ -1,8 +1,11 @@
 #!lua flags=allow-oom
 -- Rebuilds the indexes of a torn shard (see tally.lua) from its records, one bounded step a call. The records decide:
 -- `things` what is open and who holds it, `closing` what is being closed. Where it stands is in meta `rebuild`, so that
--- any number of instances may call; every other script that writes is refused until it is done. Quiet time begins with it.
--- Repeat: does the next step. Phases, in order:
+-- any number of instances may call; every other script that writes is refused until it is done. Quiet time begins anew
+-- with each step.
+-- Repeat: does the next step. A step that was torn itself comes with another run of the server: all is done again.
+-- meta: rebuild  PHASE CURSOR RUN        rest  where the phase `rest` stands; its scripts keep it
+-- Phases, in order:
 --   closing  a closing record of an epoch that is still open never came about: it goes; the others are in claims or letters
 --   claims letters due   entries without a record go
 --   things   every open thing is filed under its first living lease or under its time; every lease has a deadline
@@ -27,7 +30,11 @@ if not is_torn(noted[1], noted[2]) then
   return {'SOUND', ''}
 end
 local state = redis.call('HMGET', meta, 'rebuild', 'grace')
-local phase, cursor = string.match(state[1] or 'closing 0', '^(%a+) (%d+)$')
+local phase, cursor, of_run = string.match(state[1] or '', '^(%a+) (%d+) (%S*)$')
+local run = server_run(of_run)
+if not phase or of_run ~= run then
+  phase, cursor = 'closing', '0'
+end
 local grace = state[2] or grace_ms
 local longest = longest_lease(meta, lengths)
 
@@ -133,7 +140,8 @@ if phase == 'rest' then
     return {'REST', phase}
   end
   local raised = raise(things)
-  redis.call('HDEL', meta, 'rebuild')
+  redis.call('HSET', meta, 'quiet', now + longest)
+  redis.call('HDEL', meta, 'rebuild', 'rest')
   redis.call('HSET', things, 'U', raised)
   return {'DONE', phase}
 end
@@ -142,5 +150,5 @@ cursor = phases[phase]()
 if cursor == '0' then
   phase = NEXT[phase]
 end
-redis.call('HSET', meta, 'rebuild', phase .. ' ' .. cursor, 'quiet', now + longest)
+redis.call('HSET', meta, 'rebuild', phase .. ' ' .. cursor .. ' ' .. run, 'rest', '', 'quiet', now + longest)
 return {phase == 'rest' and 'REST' or 'MORE', phase}

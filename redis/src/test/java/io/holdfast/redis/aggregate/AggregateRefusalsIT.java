@@ -1,6 +1,7 @@
 package io.holdfast.redis.aggregate;
 
 import static io.holdfast.redis.aggregate.Position.at;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -47,6 +48,7 @@ class AggregateRefusalsIT {
         return new AggregatesBuilder<>(actor.client, "texts", String.class, String::concat)
                 .set(AggregateSettings.PART_LIMIT, 100L)
                 .set(AggregateSettings.SHARDS, Stage.SHARDS)
+                .set(AggregateSettings.PENDING, 4_000)
                 .set(AggregateSettings.ADD_WAIT, Duration.ZERO)
                 .callbacks(Runnable::run)
                 .start();
@@ -172,6 +174,105 @@ class AggregateRefusalsIT {
         there.add("page", LARGE, at("p", 2));
         there.publish();
         assertThat(updates(there, "page")).as("and not again").isEqualTo(3);
+    }
+
+    /** A list of refused positions is never cut short: a position that is not in it would be taken for counted. */
+    @Test
+    void refusedPositionIsRememberedBehindHundredsOfOthers() {
+        Aggregates<String> here = texts(stage.actor("a"));
+        Aggregates<String> there = texts(stage.actor("b"));
+        long first = 10_000_000_000L;
+        here.add("page", LARGE, at("p", first - 1));
+        here.publish();
+        for (int i = 0; i < 900; i++) {
+            here.add("page", LARGE, at("p", first + i));
+        }
+        here.add("page", "z", at("p", first + 900));
+        here.publish();
+        assertThat(here.figures().refused()).isEqualTo(900);
+        here.forceEnd("page");
+        there.add("page", LARGE, at("p", first));
+        there.publish();
+        assertThat(updates(there, "page")).as("with the first refused update").isEqualTo(3);
+    }
+
+    @Test
+    void publishIsPutOffWhenTooManyRefusedPositionsAreRemembered() {
+        long first = 10_000_000_000L;
+        for (int round = 0; round < 2; round++) {
+            Aggregates<String> texts = texts(stage.actor("a" + round));
+            texts.add("page", LARGE, at("p", first - 1 + 1_000L * round));
+            texts.publish();
+            for (int i = 0; i < 900; i++) {
+                texts.add("page", LARGE, at("p", first + 1_000L * round + i));
+            }
+            texts.add("page", "z", at("p", first + 900 + 1_000L * round));
+            if (round == 0) {
+                texts.publish();
+                texts.forceEnd("page");
+            } else {
+                stage.pass(Duration.ofSeconds(3));
+                assertThat(texts.durable("p")).hasValue(first + 999);
+                assertThatThrownBy(() -> fillUp(texts)).hasMessageContaining("refused positions");
+            }
+        }
+    }
+
+    private static void fillUp(Aggregates<String> texts) {
+        for (int i = 0; i < 1_000_000; i++) {
+            texts.add("page", "z");
+        }
+    }
+
+    // Positions that were never added.
+
+    @Test
+    void durableDoesNotPassAnUpdateThatWaitsForRoom() throws Exception {
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.set(AggregateSettings.PENDING, 4)
+                        .set(AggregateSettings.ADD_WAIT, Duration.ofSeconds(60)));
+        String here = keys(a, 0).getFirst();
+        String there = keys(a, 1).getFirst();
+        a.losesRequest = call -> true;
+        a.visits.add(there, Visit.of(1));
+        a.visits.add(there, Visit.of(1));
+        Thread waiting = Thread.ofPlatform().start(() -> a.visits.add(there, Visit.of(1), at("p", 5)));
+        while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
+        }
+        a.losesRequest = call -> new String(call.keys().getFirst(), UTF_8).contains(":1}");
+        a.visits.add(here, Visit.of(1), at("p", 6));
+        stage.pass(Duration.ofSeconds(2));
+        assertThat(a.visits.durable("p")).isEmpty();
+        a.losesRequest = call -> false;
+        stage.pass(Duration.ofSeconds(2));
+        assertThat(waiting.join(Duration.ofSeconds(60))).isTrue();
+        stage.pass(Duration.ofSeconds(2));
+        assertThat(a.visits.durable("p")).hasValue(6);
+        stage.pass(Stage.SOFT.plusSeconds(5));
+        assertThat(stage.views(there)).isEqualTo(3);
+    }
+
+    @Test
+    void durableDoesNotPassAnUpdateThatTheMergeRefuses() {
+        var texts = new AggregatesBuilder<>(
+                        stage.actor("a").client, "strict", String.class, (String one, String other) -> {
+                            if (other.equals("bad")) {
+                                throw HoldfastException.misuse("a bad text", "give a good one");
+                            }
+                            return one + other;
+                        })
+                .set(AggregateSettings.SHARDS, 1)
+                .callbacks(Runnable::run)
+                .start();
+        texts.add("page", "x", at("p", 1));
+        assertThatThrownBy(() -> texts.add("page", "bad", at("p", 2))).hasMessageContaining("a bad text");
+        texts.add("page", "y", at("p", 3));
+        texts.publish();
+        assertThat(texts.durable("p")).hasValue(1);
+        texts.skip(at("p", 2));
+        assertThat(texts.durable("p")).hasValue(3);
     }
 
     @Test

@@ -51,6 +51,25 @@ class AggregateUseIT {
     }
 
     @Test
+    void closeLeavesEveryKeyThoughTheExecutorForCallbacksRejects() throws Exception {
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.callbacks(task -> {
+                    throw new java.util.concurrent.RejectedExecutionException("shut down");
+                }));
+        var added = a.visits.add("page", Visit.of(1)).toCompletableFuture();
+        a.visits.close();
+        added.get(60, java.util.concurrent.TimeUnit.SECONDS);
+        try (Jedis jedis = redis.client()) {
+            for (int shard = 0; shard < Stage.SHARDS; shard++) {
+                assertThat(jedis.hkeys("hf:{aggregate:visits:" + shard + "}:things"))
+                        .as("leases of shard " + shard)
+                        .noneMatch(field -> field.startsWith(","));
+            }
+        }
+    }
+
+    @Test
     void endIsRefusedWhileAnotherInstanceHoldsTheKey() {
         Actor a = stage.actor("a");
         Actor b = stage.actor("b");

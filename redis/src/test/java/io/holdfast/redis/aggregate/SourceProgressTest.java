@@ -14,9 +14,10 @@ class SourceProgressTest {
     private final SourceProgress progress = new SourceProgress("p");
 
     private Update<String> added(long position) {
-        Update<String> update = new Update<>("x", progress, position, null, Update.NO_EVENT_TIME);
-        progress.check(position);
-        progress.added(update, "key");
+        SourceProgress.Place place = progress.begin(position);
+        Update<String> update = new Update<>("x", place, null, Update.NO_EVENT_TIME);
+        update.added("key");
+        progress.complete(place);
         return update;
     }
 

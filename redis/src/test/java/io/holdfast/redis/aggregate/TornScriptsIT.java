@@ -56,14 +56,13 @@ class TornScriptsIT {
                 ScriptCaller.by(stage.link), actor.visits.view().set());
         try (Jedis jedis = redis.client()) {
             for (int shard = 0; shard < Stage.SHARDS; shard++) {
-                String cursor = "0";
-                do {
-                    cursor = scripts.rebuild(shard, cursor);
-                } while (!cursor.equals("0"));
-                String things = "hf:{aggregate:visits:" + shard + "}:things";
-                String raised = jedis.hget(things, "T");
+                String prefix = "hf:{aggregate:visits:" + shard + "}:";
+                jedis.hset(prefix + "meta", "rebuild", "rest 0 run");
+                while (scripts.rebuild(shard)) {}
+                jedis.hdel(prefix + "meta", "rebuild", "rest");
+                String raised = jedis.hget(prefix + "things", "T");
                 if (raised != null) {
-                    jedis.hset(things, "U", raised);
+                    jedis.hset(prefix + "things", "U", raised);
                 }
             }
         }

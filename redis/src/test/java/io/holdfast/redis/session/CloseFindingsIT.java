@@ -359,7 +359,7 @@ class CloseFindingsIT {
         assertThatThrownBy(() -> a.sessions.end("x"))
                 .isInstanceOfSatisfying(
                         HoldfastException.class,
-                        e -> assertThat(e.category()).isEqualTo(HoldfastException.Category.MISUSE));
+                        e -> assertThat(e.category()).isEqualTo(HoldfastException.Category.RETRY));
         a.sessions.end("x", true);
         stage.pass(POLL);
         assertThat(a.closed)

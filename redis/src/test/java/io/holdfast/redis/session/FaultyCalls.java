@@ -65,9 +65,13 @@ final class FaultyCalls {
     void deliverOne() {
         if (!late.isEmpty()) {
             Call call = late.remove(random.nextInt(late.size()));
-            Reply reply = link.call(call);
-            log.add("late", call, "", reply);
-            observed(call, reply);
+            Outcome outcome = link.callAll(List.of(call)).getFirst();
+            log.add("late", call, "", outcome.reply());
+            if (outcome.failure() == null) {
+                observed(call, outcome.get());
+            } else if (outcome.failure().category() != Category.FULL) {
+                throw outcome.failure();
+            }
         }
     }
 
@@ -134,21 +138,22 @@ final class FaultyCalls {
         Iterator<Outcome> results = (executed.isEmpty() ? List.<Outcome>of() : link.callAll(executed)).iterator();
         List<Outcome> outcomes = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            Reply reply = fates.get(i).executes()
-                    ? observed(calls.get(i), results.next().get())
-                    : null;
-            log.add("i" + instance.number, calls.get(i), fates.get(i).name(), reply);
+            Outcome outcome = fates.get(i).executes() ? results.next() : new Outcome(null, noAnswer());
+            if (outcome.failure() == null) {
+                observed(calls.get(i), outcome.get());
+            }
+            log.add("i" + instance.number, calls.get(i), fates.get(i).name(), outcome.reply());
             boolean answered = fates.get(i) == Fate.ANSWERED || fates.get(i) == Fate.REPEATED_LATE;
-            outcomes.add(
-                    answered && reply != null
-                            ? new Outcome(told(instance, calls.get(i), sent, reply), null)
-                            : new Outcome(null, noAnswer()));
+            if (answered && outcome.failure() == null) {
+                told(instance, calls.get(i), sent, outcome.get());
+            }
+            outcomes.add(answered ? outcome : new Outcome(null, noAnswer()));
         }
         return outcomes;
     }
 
     /** The instance gets the answer, and the simulation keeps its own account of what that proves. */
-    private static Reply told(SimulatedInstance instance, Call call, long sent, Reply reply) {
+    private static void told(SimulatedInstance instance, Call call, long sent, Reply reply) {
         List<String> arguments = texts(call.arguments());
         switch (call.script().name()) {
             case "renew.lua", "join.lua" -> {
@@ -156,10 +161,10 @@ final class FaultyCalls {
                     instance.renewed(new String(call.keys().getFirst(), UTF_8), arguments.getFirst(), sent);
                 }
             }
-            case "acquire.lua" -> {
+            case "acquire.lua", "acquire-open.lua" -> {
                 String[] lines = reply.text().split("\n", -1);
                 for (int i = 2; i < lines.length; i++) {
-                    if (!lines[i].equals("GONE")) {
+                    if (!lines[i].equals("GONE") && !lines[i].equals("FULL")) {
                         long epoch = Long.parseLong(lines[i].substring(0, 16));
                         instance.asserted(arguments.get(1 + i).substring(1), arguments.get(2), epoch);
                     }
@@ -167,7 +172,6 @@ final class FaultyCalls {
             }
             default -> {}
         }
-        return reply;
     }
 
     private static List<String> texts(List<byte[]> bytes) {
@@ -178,7 +182,7 @@ final class FaultyCalls {
         return new HoldfastException(Category.RETRY, "no answer");
     }
 
-    private Reply observed(Call call, Reply reply) {
+    private void observed(Call call, Reply reply) {
         switch (call.script().name()) {
             case "claim.lua" -> {
                 for (int i = 6; i + 2 < reply.size(); i += 3) {
@@ -189,7 +193,6 @@ final class FaultyCalls {
             case "settle.lua" -> observeSettled(call, reply);
             default -> {}
         }
-        return reply;
     }
 
     private void observeSettled(Call call, Reply reply) {

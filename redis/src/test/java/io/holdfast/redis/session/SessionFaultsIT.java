@@ -236,6 +236,43 @@ class SessionFaultsIT {
         assertThat(holds).allMatch(SessionHold::isValid);
     }
 
+    /** An acquire waits for an earlier life, under the lock of its session: a close of another hold does not wait for it. */
+    @Test
+    void closeOfAHoldDoesNotWaitForAnAcquireOfTheSameSession() throws Exception {
+        Actor a = stage.actor("a");
+        Actor b = stage.actor("b");
+        SessionHold hold = a.acquire("x");
+        CountDownLatch closing = new CountDownLatch(1);
+        CountDownLatch release = new CountDownLatch(1);
+        b.handler = claim -> {
+            closing.countDown();
+            awaitQuietly(release);
+        };
+        a.stalled = true;
+        Thread others = Thread.ofPlatform()
+                .start(() -> stage.passWithout(a, Stage.LEASE.plus(Stage.GRACE).plusSeconds(5)));
+        closing.await();
+        a.duties.runDue(); // its lease is gone: the session is lost here, and being closed there
+        Thread acquiring = Thread.ofPlatform().start(() -> {
+            try {
+                a.sessions.acquire("x", Duration.ofMinutes(5)).close();
+            } catch (HoldfastException e) {
+                // interrupted in the end
+            }
+        });
+        while (acquiring.isAlive() && acquiring.getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
+        }
+        Thread leaving = Thread.ofPlatform().start(hold::close);
+        boolean left = leaving.join(Duration.ofSeconds(30));
+        acquiring.interrupt();
+        release.countDown();
+        acquiring.join();
+        leaving.join();
+        others.join();
+        assertThat(left).as("closed before the acquire ended").isTrue();
+    }
+
     @Test
     void instanceThatWasClosedTakesNoMoreHolds() {
         Actor a = stage.actor("a");

@@ -23,7 +23,7 @@ import redis.clients.jedis.Jedis;
 
 /**
  * Three instances of the real code and twenty sessions on a real server, under random acquires, releases, crashes,
- * stalls, and calls that are lost, repeated and late; compared with {@link ServedModel}.
+ * stalls, a full server, and calls that are lost, repeated and late; compared with {@link ServedModel}.
  */
 class SessionsSimulation {
 
@@ -93,6 +93,7 @@ class SessionsSimulation {
         private final CallLog log = new CallLog();
         private final FaultyCalls network;
         private final List<SimulatedInstance> instances = new ArrayList<>();
+        private boolean full;
 
         Run(RedisLink link, Jedis jedis, RandomGenerator random, boolean overlap) {
             this.jedis = jedis;
@@ -112,6 +113,7 @@ class SessionsSimulation {
             try {
                 log.explain(this::runToTheEnd);
             } finally {
+                fill(false);
                 instances.forEach(SimulatedInstance::die); // holds that are collected later must not be heard of
             }
         }
@@ -123,6 +125,7 @@ class SessionsSimulation {
             }
             assertThat(model.violations).isEmpty();
             network.heal();
+            fill(random.nextInt(4) == 0); // what is held is held on a full server, too
             network.deliverAll();
             settle();
             holdersAreExact();
@@ -135,8 +138,10 @@ class SessionsSimulation {
             int dice = random.nextInt(100);
             if (dice < 5) {
                 network.deliverOne();
-            } else if (dice == 5 && random.nextInt(4) == 0) {
+            } else if (dice == 5 && random.nextInt(4) == 0 && !full) {
                 network.replaceStore(jedis, "sim", SimulatedInstance.SHARDS, SimulatedInstance.LEASE);
+            } else if (dice == 6 && random.nextInt(3) == 0) {
+                fill(!full);
             } else if (dice < 20) {
                 advance(Duration.ofMillis(500 + 500L * random.nextInt(8)));
             } else if (instance.isDead()) {
@@ -154,6 +159,11 @@ class SessionsSimulation {
             } else {
                 instance.die();
             }
+        }
+
+        private void fill(boolean now) {
+            full = now;
+            jedis.configSet("maxmemory", now ? "1" : "0");
         }
 
         private void advance(Duration by) {

@@ -186,7 +186,7 @@ final class SimulatedInstance {
             holds.put(id, hold);
             granted(id, hold.epoch());
         } catch (HoldfastException e) {
-            if (!e.isRetryable()) {
+            if (!e.isRetryable() && e.category() != HoldfastException.Category.FULL) {
                 throw e;
             }
         }
