@@ -290,7 +290,7 @@ public final class Aggregates<T> implements AutoCloseable {
      * already is recognised; {@link #durable} begins again.
      */
     public void rewind(String source) {
-        sources.remove(source);
+        sources.computeIfPresent(source, (name, progress) -> progress.rewound());
     }
 
     /** The same for a partition of a topic. */

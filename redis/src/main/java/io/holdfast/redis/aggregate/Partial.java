@@ -38,8 +38,20 @@ final class Partial<T> {
     /** One entry names at most so many ids: a script writes them by one command. */
     static final int IDS_MAX = 1_000;
 
-    /** The last position of an ordered source that was added here. */
-    private record Reached(SourceProgress progress, long position) {}
+    /**
+     * How far an ordered source was added here.
+     *
+     * @param position the highest position, of any delivery
+     * @param delivery the latest delivery
+     * @param ofDelivery the highest position of that
+     */
+    private record Reached(long position, SourceProgress delivery, long ofDelivery) {
+
+        Reached with(SourceProgress progress, long at) {
+            long before = progress == delivery ? ofDelivery : -1;
+            return new Reached(Math.max(position, at), progress, Math.max(before, at));
+        }
+    }
 
     final String key;
     private final BinaryOperator<T> merge;
@@ -141,6 +153,7 @@ final class Partial<T> {
 
     private @Nullable Update<T> addEcho(Update<T> update, SourceProgress progress) {
         update.added(key);
+        note(progress, update.position);
         for (Update<T> first : waiting()) {
             if (first.isAt(progress, update.position)) {
                 first.echo(update);
@@ -154,14 +167,11 @@ final class Partial<T> {
     /** Whether the update at this position was added here before, and was not refused. */
     private boolean isEcho(SourceProgress progress, long position) {
         int at = find(progress.source());
-        if (at < 0 || position > reached.get(at).position()) {
+        if (at < 0 || position > reached.get(at).position() || progress.isRefused(position, key)) {
             return false;
         }
-        SourceProgress before = reached.get(at).progress();
-        if (before.isRefused(position, key)) {
-            return false;
-        }
-        if (before == progress && !progress.isRetried(position)) {
+        Reached before = reached.get(at);
+        if (before.delivery() == progress && position <= before.ofDelivery() && !progress.isRetried(position)) {
             throw HoldfastException.misuse(
                     "a second update of key '" + key + "' at position " + position + " of source '" + progress.source()
                             + "'",
@@ -172,7 +182,7 @@ final class Partial<T> {
 
     private int find(String source) {
         for (int i = 0; i < reached.size(); i++) {
-            if (reached.get(i).progress().source().equals(source)) {
+            if (reached.get(i).delivery().source().equals(source)) {
                 return i;
             }
         }
@@ -182,10 +192,9 @@ final class Partial<T> {
     private void note(SourceProgress progress, long position) {
         int at = find(progress.source());
         if (at < 0) {
-            reached.add(new Reached(progress, position));
+            reached.add(new Reached(position, progress, position));
         } else {
-            reached.set(
-                    at, new Reached(progress, Math.max(position, reached.get(at).position())));
+            reached.set(at, reached.get(at).with(progress, position));
         }
     }
 

@@ -2,11 +2,12 @@ package io.holdfast.redis.aggregate;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Each position that is not settled has a place in a list. A place is settled when all its updates are durable; one with a
  * refused update is settled by {@link #skip}, or when the update is added again and counts. Neighbours that are settled become
  * one place, so that an update that was refused long ago costs no memory for what came after it.
+ *
+ * <p>One object is one delivery of the source. {@link #rewound} begins the next one, which is told what was refused of the
+ * earlier ones, also what is refused later: those updates are not known as counted when they are delivered again.
  */
 final class SourceProgress {
 
@@ -43,6 +47,12 @@ final class SourceProgress {
     }
 
     private final String source;
+    /** The highest position of earlier deliveries. */
+    private final long reachedBefore;
+    /** What was refused of earlier deliveries: position and keys. */
+    private final TreeMap<Long, Set<String>> refusedBefore;
+
+    private @Nullable SourceProgress successor;
     private @Nullable Place first;
     private @Nullable Place latest;
     private int refusedCount;
@@ -52,7 +62,35 @@ final class SourceProgress {
     private long retried = -1;
 
     SourceProgress(String source) {
+        this(source, -1, new TreeMap<>());
+    }
+
+    private SourceProgress(String source, long reachedBefore, TreeMap<Long, Set<String>> refusedBefore) {
         this.source = source;
+        this.reachedBefore = reachedBefore;
+        this.refusedBefore = refusedBefore;
+    }
+
+    /** The progress of the next delivery. */
+    synchronized SourceProgress rewound() {
+        TreeMap<Long, Set<String>> refused = new TreeMap<>();
+        refusedBefore.forEach((position, keys) -> refused.put(position, new HashSet<>(keys)));
+        SourceProgress next = new SourceProgress(source, Math.max(last, reachedBefore), refused);
+        for (Place place = first; place != null; place = place.after) {
+            for (String key : place.refused) {
+                next.inherit(place.position, key);
+            }
+        }
+        successor = next;
+        return next;
+    }
+
+    private synchronized void inherit(long position, String key) {
+        if (successor != null) {
+            successor.inherit(position, key);
+        } else {
+            refusedBefore.computeIfAbsent(position, at -> new HashSet<>()).add(key);
+        }
     }
 
     String source() {
@@ -76,6 +114,9 @@ final class SourceProgress {
                     refusedCount + " updates of source '" + source + "' were refused and not skipped",
                     "call skip(position) for those that can never count, or rewind(source) and deliver them again",
                     null);
+        }
+        if (last < 0) {
+            refusedBefore.headMap(position).clear(); // what lies before it was acknowledged, and does not come again
         }
         Place place = place(position);
         place.waiting++;
@@ -116,6 +157,9 @@ final class SourceProgress {
     }
 
     private void refused(Place place, String key) {
+        if (successor != null) {
+            successor.inherit(place.position, key);
+        }
         retried = Math.max(retried, place.position);
         if (place.refused.add(key)) {
             refusedCount++;
@@ -127,7 +171,11 @@ final class SourceProgress {
         return retried == position;
     }
 
+    /** Whether an update of the key at the position was refused, in this delivery or an earlier one, and not added again. */
     synchronized boolean isRefused(long position, String key) {
+        if (refusedBefore.getOrDefault(position, Set.of()).contains(key)) {
+            return true;
+        }
         for (Place place = latest; place != null && place.position >= position; place = place.before) {
             if (place.position == position) {
                 return place.refused.contains(key);
@@ -138,28 +186,37 @@ final class SourceProgress {
 
     /** The positions up to a last one at which an update of the key was refused, in order. */
     synchronized List<Long> refusedUpTo(long to, String key) {
-        if (refusedCount == 0) {
+        if (refusedCount == 0 && refusedBefore.isEmpty()) {
             return List.of();
         }
-        List<Long> positions = new ArrayList<>();
+        Set<Long> positions = new TreeSet<>();
+        refusedBefore.headMap(to, true).forEach((position, keys) -> {
+            if (keys.contains(key)) {
+                positions.add(position);
+            }
+        });
         for (Place place = first; place != null && place.position <= to; place = place.after) {
             if (place.refused.contains(key)) {
                 positions.add(place.position);
             }
         }
-        return positions;
+        return List.copyOf(positions);
     }
 
-    /** What was refused at the position is given up; a position without updates counts as durable. */
+    /**
+     * What was refused at the position is given up; a position without updates counts as durable. A position of an earlier
+     * delivery that has not come again yet stays as it is: it comes again, after others that are not durable.
+     */
     synchronized void skip(long position) {
         Place found = null;
         for (Place place = first; place != null && place.position <= position; place = place.after) {
             found = place.position == position ? place : found;
         }
-        if (found == null && position > last) {
+        if (found == null && position > last && position > reachedBefore) {
             found = place(position);
         }
         if (found != null) {
+            refusedBefore.remove(position);
             refusedCount -= found.refused.size();
             found.refused.clear();
             settle(found);
@@ -180,6 +237,10 @@ final class SourceProgress {
     }
 
     private void forgive(Place place, String key) {
+        Set<String> before = refusedBefore.get(place.position);
+        if (before != null && before.remove(key) && before.isEmpty()) {
+            refusedBefore.remove(place.position);
+        }
         if (place.refused.remove(key)) {
             refusedCount--;
         }

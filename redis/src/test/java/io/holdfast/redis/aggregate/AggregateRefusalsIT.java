@@ -224,6 +224,82 @@ class AggregateRefusalsIT {
         }
     }
 
+    // A source that is delivered again after updates of it were refused.
+
+    @Test
+    void messageIsRecognisedThoughAnEarlierOneOfItsKeyWasRefusedAndCountsNow() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", "a".repeat(40), at("p", 1));
+        texts.publish();
+        texts.add("page", LARGE, at("p", 2));
+        texts.add("page", "b", at("p", 3));
+        texts.publish();
+        texts.rewind("p");
+        texts.add("page", "c", at("p", 2));
+        texts.add("page", "b", at("p", 3));
+        texts.publish();
+        assertThat(updates(texts, "page")).as("each once").isEqualTo(3);
+        assertThat(texts.durable("p")).hasValue(3);
+    }
+
+    @Test
+    void everyRefusedUpdateCountsWhenItsSourceIsDeliveredAgain() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", "a".repeat(40), at("p", 1));
+        texts.publish();
+        texts.add("page", LARGE, at("p", 2));
+        texts.add("page", "b", at("p", 3));
+        texts.add("page", LARGE, at("p", 4));
+        texts.add("page", "d", at("p", 5));
+        texts.publish();
+        assertThat(texts.figures().refused()).isEqualTo(2);
+        texts.rewind("p");
+        for (int position = 2; position <= 5; position++) {
+            texts.add("page", "x", at("p", position));
+        }
+        texts.publish();
+        assertThat(updates(texts, "page")).as("each once").isEqualTo(5);
+    }
+
+    @Test
+    void updateThatIsRefusedAfterItsSourceWasRewoundCountsWhenItIsDeliveredAgain() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", "a".repeat(40), at("p", 1));
+        texts.publish();
+        texts.add("page", LARGE, at("p", 2));
+        texts.add("page", LARGE, at("p", 3));
+        texts.add("page", "b", at("p", 4));
+        texts.rewind("p");
+        texts.publish(); // refuses 2 and 3 of the earlier delivery
+        for (int position = 2; position <= 4; position++) {
+            texts.add("page", "x", at("p", position));
+        }
+        texts.publish();
+        assertThat(updates(texts, "page")).as("each once").isEqualTo(4);
+        assertThat(texts.durable("p")).hasValue(4);
+    }
+
+    /** A stage that fails after its source was rewound is of the earlier delivery: the message comes again. */
+    @Test
+    void skipOfAnEarlierDeliveryPassesNothingThatIsDeliveredAgain() {
+        Aggregates<String> texts = texts(stage.actor("a"));
+        texts.add("page", "a".repeat(40), at("p", 1));
+        texts.add("page", LARGE, at("p", 2)).whenComplete((nothing, failure) -> {
+            if (failure != null) {
+                texts.skip(at("p", 2));
+            }
+        });
+        texts.rewind("p");
+        texts.publish();
+        assertThat(texts.figures().refused()).isEqualTo(1);
+        assertThat(texts.durable("p")).isEmpty();
+        texts.add("page", "a".repeat(40), at("p", 1));
+        texts.add("page", "b", at("p", 2));
+        texts.publish();
+        assertThat(texts.durable("p")).hasValue(2);
+        assertThat(updates(texts, "page")).as("each once").isEqualTo(2);
+    }
+
     // Positions that were never added.
 
     @Test

@@ -15,6 +15,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -128,6 +129,9 @@ class CloseFindingsIT {
         a.sessions.discard("x", epoch);
         assertThat(a.sessions.deadLetters(10)).isEmpty();
         assertThat(a.sessions.view().data("x", epoch)).isEmpty();
+        try (Jedis jedis = redis.client()) {
+            assertThat(jedis.keys("hf:*:closing")).isEmpty();
+        }
         assertThat(a.sessions.view().ledger("x").since(Instant.EPOCH, 10))
                 .anySatisfy(gone -> assertThat(gone.reason().name()).isEqualTo("DISCARDED"));
         assertThatThrownBy(() -> a.sessions.discard("x", epoch)).hasMessageContaining("no dead letter 'x'");
@@ -266,13 +270,22 @@ class CloseFindingsIT {
                 "a", builder -> builder.executor(queue::add).set(SessionSettings.CLOSING_WAIT, Duration.ofMinutes(5)));
         a.acquire("x").close();
         stage.pass(Stage.GRACE.plus(POLL));
-        Thread.currentThread().interrupt();
-        try {
-            assertThatThrownBy(() -> a.acquire("x")).hasMessageContaining("interrupted");
-            assertThat(Thread.currentThread().isInterrupted()).isTrue();
-        } finally {
-            Thread.interrupted();
+        CompletableFuture<String> end = new CompletableFuture<>();
+        Thread waiting = Thread.ofPlatform().start(() -> {
+            try {
+                a.acquire("x");
+                end.complete("acquired");
+            } catch (HoldfastException e) {
+                end.complete(e.getMessage() + ", still interrupted: "
+                        + Thread.currentThread().isInterrupted());
+            }
+        });
+        while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
         }
+        waiting.interrupt();
+        assertThat(end).succeedsWithin(Duration.ofSeconds(60)).asString().contains("interrupted while acquiring");
+        assertThat(end.join()).endsWith("still interrupted: true");
     }
 
     /** H15: an executor that refuses does not swallow a loss. */
