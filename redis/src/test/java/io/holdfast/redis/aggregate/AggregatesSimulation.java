@@ -305,7 +305,7 @@ class AggregatesSimulation {
             try {
                 instance.addLoose(bus.make(key));
             } catch (HoldfastException e) {
-                assertThat(e.isRetryable()).isTrue();
+                assertThat(e.isRetryable()).as(e.toString()).isTrue();
             }
         }
 
@@ -331,7 +331,7 @@ class AggregatesSimulation {
                     try {
                         instance.pollQueue();
                     } catch (HoldfastException e) {
-                        assertThat(e.isRetryable()).isTrue();
+                        assertThat(e.isRetryable()).as(e.toString()).isTrue();
                     }
                 });
                 instances.forEach(SimulatedInstance::step);
@@ -343,7 +343,7 @@ class AggregatesSimulation {
             try {
                 reader.poll(partition);
             } catch (HoldfastException e) {
-                assertThat(e.isRetryable()).isTrue();
+                assertThat(e.isRetryable()).as(e.toString()).isTrue();
             }
         }
 

@@ -155,7 +155,7 @@ final class SimulatedInstance {
         long position = bus.cursor[partition];
         int mine = life;
         add(message, Position.at("bus", partition, position)).whenComplete((nothing, failure) -> {
-            if (failure != null && !dead && life == mine) {
+            if (failure != null && !dead && life == mine && bus.assigned[partition] == number) {
                 bus.refused.get(partition).add(position);
             }
         });
