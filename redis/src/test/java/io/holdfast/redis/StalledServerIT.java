@@ -5,15 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.holdfast.HoldfastException;
-import io.holdfast.Settings;
-import io.holdfast.redis.aggregate.AggregateSettings;
-import io.holdfast.redis.aggregate.Aggregates;
-import io.holdfast.redis.graph.GraphSettings;
-import io.holdfast.redis.graph.GraphWriter;
 import io.holdfast.redis.graph.Snapshot;
-import io.holdfast.redis.graph.ValueGraph;
-import io.holdfast.redis.graph.ValueId;
-import io.holdfast.redis.link.LinkSettings;
 import io.holdfast.redis.session.SessionHold;
 import io.holdfast.redis.session.SessionSettings;
 import io.holdfast.redis.session.Sessions;
@@ -30,70 +22,19 @@ import org.junit.jupiter.api.Test;
 /** A server that stands still (SIGSTOP): nothing that is held ends, and nobody waits for longer than two time-outs. */
 class StalledServerIT {
 
-    private static final Duration LEASE = Duration.ofSeconds(3);
-    private static final Duration TIMEOUT = Duration.ofSeconds(1);
+    private static final Duration LEASE = ServingInstance.LEASE;
+    private static final Duration TIMEOUT = ServingInstance.TIMEOUT;
     private static final Duration STALL = Duration.ofSeconds(8);
-
-    private static Holdfast client(RedisServer server, String name) {
-        return Holdfast.builder(Settings.none())
-                .uri(server.uri().toString())
-                .instance(name)
-                .set(LinkSettings.TIMEOUT, TIMEOUT)
-                .set(GraphSettings.WRITER_LEASE, LEASE)
-                .set(GraphSettings.SNAPSHOT_LEASE, LEASE)
-                .open();
-    }
-
-    /** One process: a session, a key and a writer of its own, and what they share. */
-    private static final class Instance implements AutoCloseable {
-        final Holdfast holdfast;
-        final Sessions sessions;
-        final Aggregates<Long> counts;
-        final ValueGraph graph;
-        final GraphWriter writer;
-        final ValueId put;
-        final SessionHold own;
-        final SessionHold shared;
-
-        Instance(RedisServer server, String name, List<String> closed, List<String> flushed) {
-            holdfast = client(server, name);
-            sessions = holdfast.sessions("rooms")
-                    .lease(LEASE)
-                    .grace(Duration.ZERO)
-                    .set(SessionSettings.SHARDS, 8)
-                    .onClose(claim -> closed.add(claim.id()))
-                    .start();
-            counts = holdfast.aggregates("counts", Long.class, Long::sum)
-                    .set(AggregateSettings.LEASE, LEASE)
-                    .softWindow(Duration.ofMinutes(10))
-                    .hardWindow(Duration.ofMinutes(10))
-                    .sink(batch -> batch.forEach(flush -> flushed.add(flush.key() + "=" + flush.value())))
-                    .start();
-            graph = holdfast.graph("docs");
-            writer = graph.writer();
-            put = writer.put(name.getBytes(UTF_8));
-            writer.flush();
-            own = sessions.acquire("own-" + name);
-            shared = sessions.acquire("shared");
-            counts.add("held-" + name, 1L);
-            counts.publish();
-        }
-
-        @Override
-        public void close() {
-            holdfast.close();
-        }
-    }
 
     @Test
     void nothingThatIsHeldEndsAndEveryCallerAnswersInTime() throws Exception {
         List<String> closed = new CopyOnWriteArrayList<>();
         List<String> flushed = new CopyOnWriteArrayList<>();
         try (RedisServer server = RedisServer.start();
-                Instance a = new Instance(server, "a", closed, flushed);
-                Instance b = new Instance(server, "b", closed, flushed);
-                Instance c = new Instance(server, "c", closed, flushed)) {
-            List<Instance> all = List.of(a, b, c);
+                ServingInstance a = new ServingInstance(server, "a", closed, flushed);
+                ServingInstance b = new ServingInstance(server, "b", closed, flushed);
+                ServingInstance c = new ServingInstance(server, "c", closed, flushed)) {
+            List<ServingInstance> all = List.of(a, b, c);
             a.graph.root("main").set(a.put);
             Snapshot snapshot = b.graph.snapshot("main");
             a.graph.root("main").drop();
@@ -109,7 +50,7 @@ class StalledServerIT {
             assertThat(closed.stream().filter(id -> !id.startsWith("more-")))
                     .as("sessions closed")
                     .isEmpty();
-            for (Instance one : all) {
+            for (ServingInstance one : all) {
                 assertThat(one.own.isValid()).isTrue();
                 assertThat(one.shared.isValid()).isTrue();
                 assertThat(one.graph.find(one.put)).as("what a writer put").isPresent();
@@ -118,7 +59,7 @@ class StalledServerIT {
             }
             assertThat(new String(snapshot.get(a.put), UTF_8)).isEqualTo("a");
             assertThat(flushed).as("keys that are held").isEmpty();
-            for (Instance one : all) {
+            for (ServingInstance one : all) {
                 String key = "held-" + one.holdfast.self().instance();
                 one.counts.add(key, 10L);
                 one.counts.end(key);
@@ -130,7 +71,7 @@ class StalledServerIT {
     }
 
     /** In milliseconds. */
-    private static long slowestOf80Acquires(Instance instance) throws Exception {
+    private static long slowestOf80Acquires(ServingInstance instance) throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(80)) {
             List<Future<Long>> acquires = new ArrayList<>();
             for (int i = 0; i < 80; i++) {
@@ -158,7 +99,7 @@ class StalledServerIT {
     @Test
     void closeOfManyShardsReturnsThoughTheServerHangs() {
         try (RedisServer server = RedisServer.start()) {
-            Holdfast holdfast = client(server, "a");
+            Holdfast holdfast = ServingInstance.client(server, "a");
             Sessions sessions = holdfast.sessions("rooms")
                     .lease(LEASE)
                     .set(SessionSettings.SHARDS, 64)

@@ -73,7 +73,8 @@ class LeaseFindingsIT {
     /** H25: the shortest lease that is in force decides what a gap is. */
     @Test
     void stallThatIsShortForOthersEndsNoShortLease() {
-        Actor longLease = stage.actor("long", builder -> builder.lease(Duration.ofSeconds(60)).grace(Duration.ZERO));
+        Actor longLease = stage.actor(
+                "long", builder -> builder.lease(Duration.ofSeconds(60)).grace(Duration.ZERO));
         Actor shortLease = stage.actor(
                 "short", builder -> builder.lease(Duration.ofMillis(2_400)).grace(Duration.ZERO));
         stage.pass(Duration.ofSeconds(70));
