@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.util.HashSet;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
@@ -50,7 +51,7 @@ final class SourceProgress {
     /** The highest position of earlier deliveries. */
     private final long reachedBefore;
     /** What was refused of earlier deliveries: position and keys. */
-    private final TreeMap<Long, Set<String>> refusedBefore;
+    private final NavigableMap<Long, Set<String>> refusedBefore;
 
     private @Nullable SourceProgress successor;
     private @Nullable Place first;
@@ -65,7 +66,7 @@ final class SourceProgress {
         this(source, -1, new TreeMap<>());
     }
 
-    private SourceProgress(String source, long reachedBefore, TreeMap<Long, Set<String>> refusedBefore) {
+    private SourceProgress(String source, long reachedBefore, NavigableMap<Long, Set<String>> refusedBefore) {
         this.source = source;
         this.reachedBefore = reachedBefore;
         this.refusedBefore = refusedBefore;
@@ -73,7 +74,7 @@ final class SourceProgress {
 
     /** The progress of the next delivery. */
     synchronized SourceProgress rewound() {
-        TreeMap<Long, Set<String>> refused = new TreeMap<>();
+        NavigableMap<Long, Set<String>> refused = new TreeMap<>();
         refusedBefore.forEach((position, keys) -> refused.put(position, new HashSet<>(keys)));
         SourceProgress next = new SourceProgress(source, Math.max(last, reachedBefore), refused);
         for (Place place = first; place != null; place = place.after) {
