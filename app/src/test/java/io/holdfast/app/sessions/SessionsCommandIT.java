@@ -116,7 +116,8 @@ class SessionsCommandIT {
                 assertThat(run("sessions", "discard", "rooms", "a", epoch, "--redis", uri))
                         .isEqualTo(ExitCode.NOT_FOUND);
                 assertThat(second.isValid()).isTrue();
-                assertThat(run("sessions", "end", "rooms", "a", "--redis", uri)).isEqualTo(ExitCode.USAGE);
+                assertThat(run("sessions", "end", "rooms", "a", "--redis", uri))
+                        .isEqualTo(ExitCode.UNREACHABLE);
                 assertThat(run("sessions", "end", "rooms", "a", "--force", "--redis", uri))
                         .isEqualTo(ExitCode.OK);
             }
