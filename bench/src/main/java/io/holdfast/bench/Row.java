@@ -1,5 +1,6 @@
 package io.holdfast.bench;
 
+import com.google.gson.annotations.SerializedName;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,8 +22,11 @@ public record Row(
         @Nullable Double goal,
         @Nullable Boolean met) {
 
+    /** In JSON by its word in lower case, as {@code bench/run --json=FILE} writes it. */
     public enum Direction {
+        @SerializedName("higher")
         HIGHER,
+        @SerializedName("lower")
         LOWER
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.holdfast.app.cli.Answer;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
@@ -143,6 +144,40 @@ class BenchTest {
         assertThat(run("sample", "--json=" + folder.resolve("no/such/out.json")))
                 .isEqualTo(ExitCode.NOT_FOUND);
         assertThat(err.toString()).doesNotContain("measuring");
+    }
+
+    /** Two trees whose {@code bench/run} writes a file that was measured before. */
+    @Test
+    void whatIsComparedIsWorseInTheDirectionThatIsBetter(@TempDir Path folder) throws Exception {
+        Path here = tree(folder.resolve("here"));
+        Path there = tree(folder.resolve("there"));
+        Files.writeString(
+                there.resolve("rows.json"),
+                Files.readString(there.resolve("rows.json"))
+                        .replace("\"holdfast\": 20", "\"holdfast\": 10")
+                        .replace("\"holdfast\": 100", "\"holdfast\": 200"));
+        Answer answer = new Against(
+                        here,
+                        there,
+                        List.of("sample"),
+                        1,
+                        Console.of(new PrintWriter(new StringWriter()), new PrintWriter(err)))
+                .measure();
+        assertThat(answer.text())
+                .containsExactly(
+                        "NAME    UNIT  DIRECTION  HERE  THERE  WORSE BY %",
+                        "put     us    lower        20     10         100",
+                        "get     1/s   higher      100    200         100",
+                        "memory  B     lower        77     77           0");
+    }
+
+    private Path tree(Path root) throws Exception {
+        Path run = Files.createDirectories(root.resolve("bench")).resolve("run");
+        assertThat(run("sample", "--json=" + root.resolve("rows.json"))).isEqualTo(ExitCode.OK);
+        Files.writeString(
+                run, "#!/bin/sh\nfor last; do :; done\ncp \"$(dirname \"$0\")/../rows.json\" \"${last#--json=}\"\n");
+        assertThat(run.toFile().setExecutable(true)).isTrue();
+        return root;
     }
 
     @Test

@@ -116,8 +116,7 @@ class SessionsCommandIT {
                 assertThat(run("sessions", "discard", "rooms", "a", epoch, "--redis", uri))
                         .isEqualTo(ExitCode.NOT_FOUND);
                 assertThat(second.isValid()).isTrue();
-                assertThat(run("sessions", "end", "rooms", "a", "--redis", uri))
-                        .isEqualTo(ExitCode.UNREACHABLE);
+                assertThat(run("sessions", "end", "rooms", "a", "--redis", uri)).isEqualTo(ExitCode.UNREACHABLE);
                 assertThat(run("sessions", "end", "rooms", "a", "--force", "--redis", uri))
                         .isEqualTo(ExitCode.OK);
             }

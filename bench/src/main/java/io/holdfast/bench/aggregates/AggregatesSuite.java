@@ -27,8 +27,12 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -48,7 +52,7 @@ public final class AggregatesSuite implements Suite {
         }
     }
 
-    private static final Visit ONE = new Visit(1, 30);
+    static final Visit ONE = new Visit(1, 30);
 
     @Override
     public String name() {
@@ -64,17 +68,19 @@ public final class AggregatesSuite implements Suite {
     public void measure(Run run) throws Exception {
         updates(run);
         cold(run);
+        OpenKeys.measure(run);
+        fourInstances(run);
         closes(run);
         traffic(run);
     }
 
-    private static AggregatesBuilder<Visit> aggregates(Holdfast holdfast, String name) {
+    static AggregatesBuilder<Visit> aggregates(Holdfast holdfast, String name) {
         return holdfast.aggregates(name, Visit.class, Visit::merge)
                 .publishInterval(Duration.ofMillis(500))
                 .set(AggregateSettings.LEASE, LEASE);
     }
 
-    private static List<String> keys(String prefix, int count) {
+    static List<String> keys(String prefix, int count) {
         return IntStream.range(0, count).mapToObj(i -> prefix + i).toList();
     }
 
@@ -187,6 +193,68 @@ public final class AggregatesSuite implements Suite {
                     "us",
                     Direction.LOWER,
                     results.median("cold", Measurement::clientMicros)));
+        }
+    }
+
+    /** Four instances, each with a connection of its own, add to the same keys at the same time. */
+    private static void fourInstances(Run run) throws Exception {
+        run.note("four instances");
+        int count = run.size(500_000, 100_000);
+        List<String> keys = keys("page-", 100);
+        try (RedisServer server = RedisServer.start();
+                ServerCpu cpu = new ServerCpu(server.uri())) {
+            Meter meter = Meter.with(cpu);
+            List<Holdfast> connections = new ArrayList<>();
+            try {
+                List<Aggregates<Visit>> instances = new ArrayList<>();
+                for (int i = 0; i < 4; i++) {
+                    Holdfast holdfast = Holdfast.builder()
+                            .uri(server.uri().toString())
+                            .instance("i" + i)
+                            .open();
+                    connections.add(holdfast);
+                    instances.add(aggregates(holdfast, "four").start());
+                }
+                long[][] next = new long[4][1];
+                Contest.Results results = new Contest()
+                        .add(
+                                "one",
+                                () -> meter.measure(count, () -> addAll(instances.subList(0, 1), keys, count, next)))
+                        .add("four", () -> meter.measure(4L * count, () -> addAll(instances, keys, count, next)))
+                        .run(run.size(5, 3));
+                run.row(Row.compared(
+                        "hot keys, 4 instances on the same keys",
+                        "1/s",
+                        Direction.HIGHER,
+                        results.median("four", Measurement::operationsPerSecond),
+                        results.median("one", Measurement::operationsPerSecond),
+                        "1 instance"));
+                run.row(Row.compared(
+                        "hot keys, 4 instances on the same keys, server CPU",
+                        "us",
+                        Direction.LOWER,
+                        results.median("four", Measurement::serverMicros),
+                        results.median("one", Measurement::serverMicros),
+                        "1 instance"));
+            } finally {
+                connections.forEach(Holdfast::close);
+            }
+        }
+    }
+
+    private static void addAll(List<Aggregates<Visit>> instances, List<String> keys, int count, long[][] next)
+            throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(instances.size())) {
+            List<Future<?>> adding = new ArrayList<>();
+            for (int i = 0; i < instances.size(); i++) {
+                Aggregates<Visit> visits = instances.get(i);
+                int source = i;
+                adding.add(threads.submit(
+                        () -> add(visits, keys, count, n -> Position.at("bench-" + source, 0, next[source][0]++))));
+            }
+            for (Future<?> one : adding) {
+                one.get();
+            }
         }
     }
 

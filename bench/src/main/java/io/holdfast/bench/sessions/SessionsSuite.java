@@ -15,7 +15,6 @@ import io.holdfast.bench.Row.Direction;
 import io.holdfast.bench.Run;
 import io.holdfast.bench.ServerCpu;
 import io.holdfast.bench.Suite;
-import io.holdfast.redis.Holdfast;
 import io.holdfast.redis.hold.Claim;
 import io.holdfast.redis.hold.HoldRules;
 import io.holdfast.redis.hold.HoldSet;
@@ -26,7 +25,6 @@ import io.holdfast.redis.link.RedisLink;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.link.RedisLink.Outcome;
 import io.holdfast.redis.link.Reply;
-import io.holdfast.redis.session.Sessions;
 import io.holdfast.testkit.RedisServer;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -47,6 +45,7 @@ import redis.clients.jedis.Protocol.Command;
 public final class SessionsSuite implements Suite {
 
     private static final Duration LEASE = Duration.ofSeconds(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final int DUE = 1_000;
     private static final int PIPELINED = 100;
 
@@ -57,7 +56,7 @@ public final class SessionsSuite implements Suite {
 
     @Override
     public String description() {
-        return "sessions: acquire, release, heartbeat, finding what is due, claims, memory, a crash";
+        return "sessions: acquire, release, heartbeat, finding what is due, claims, memory, 4 instances, a crash";
     }
 
     @Override
@@ -67,7 +66,8 @@ public final class SessionsSuite implements Suite {
         heartbeat(run);
         claims(run);
         memory(run);
-        crash(run);
+        FourInstances.measure(run);
+        DeadInstance.measure(run);
     }
 
     /** Server CPU of an acquire and a release, one pair a call and fifty a call, all pipelined. */
@@ -243,7 +243,7 @@ public final class SessionsSuite implements Suite {
             try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
                 List<Future<Long>> claimers = new ArrayList<>();
                 for (int i = 0; i < 4; i++) {
-                    claimers.add(threads.submit(() -> claimAll(link, claimed)));
+                    claimers.add(threads.submit(() -> claimAll(link, claimed, count)));
                 }
                 for (Future<Long> claimer : claimers) {
                     total += claimer.get();
@@ -256,17 +256,21 @@ public final class SessionsSuite implements Suite {
         }
     }
 
-    private static long claimAll(RedisLink link, Set<String> claimed) {
+    /** Claims until everything is claimed: a claimer that finds nothing looks again, since quiet time may have begun. */
+    private static long claimAll(RedisLink link, Set<String> claimed, int wanted) {
         Holds claimer = holds(ScriptCaller.by(link), "claims", 4, Duration.ZERO);
         long count = 0;
-        while (true) {
+        long begin = System.nanoTime();
+        while (claimed.size() < wanted) {
             List<Claim> claims = claimer.claim(100).claims();
             if (claims.isEmpty()) {
-                return count;
+                require(System.nanoTime() - begin < PATIENCE.toNanos(), claimed.size() + " claims of " + wanted);
+                LockSupport.parkNanos(1_000_000);
             }
             count += claims.size();
             claims.forEach(claim -> claimed.add(claim.id() + "/" + claim.epoch()));
         }
+        return count;
     }
 
     private static void memory(Run run) throws Exception {
@@ -302,44 +306,6 @@ public final class SessionsSuite implements Suite {
                     ours,
                     original,
                     "a count and a hash, no holders"));
-        }
-    }
-
-    /** An instance with 10,000 sessions dies; another one closes them. */
-    private static void crash(Run run) throws Exception {
-        run.note("a crash");
-        Duration lease = Duration.ofSeconds(2);
-        Duration grace = Duration.ofMillis(500);
-        int count = 10_000;
-        try (RedisServer server = RedisServer.start();
-                Holdfast survivor = Holdfast.connect(server.uri().toString())) {
-            Set<String> closed = ConcurrentHashMap.newKeySet();
-            try (Sessions here = survivor.sessions("crash")
-                    .lease(lease)
-                    .grace(grace)
-                    .onClose(claim -> closed.add(claim.id()))
-                    .start()) {
-                Holdfast victim = Holdfast.connect(server.uri().toString());
-                Sessions there =
-                        victim.sessions("crash").lease(lease).grace(grace).start();
-                try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-                    ids("s", count).forEach(id -> threads.execute(() -> there.acquire(id)));
-                }
-                require(here.view().stats().live() == count, "not everything was acquired");
-                victim.close(); // renews nothing any more
-                long died = System.nanoTime();
-                while (closed.size() < count) {
-                    LockSupport.parkNanos(1_000_000);
-                }
-                double seconds =
-                        (System.nanoTime() - died) / 1e9 - lease.plus(grace).toMillis() / 1e3;
-                run.row(Row.reported(
-                                "10,000 sessions of a dead instance closed, beyond lease + grace",
-                                "s",
-                                Direction.LOWER,
-                                seconds)
-                        .goal(2));
-            }
         }
     }
 

@@ -1,8 +1,8 @@
 -- The body of acquire.lua and acquire-open.lua: makes a lease a holder of things. A thing that is not open is opened where
 -- OPENS is true.
 -- Repeat: returns what the first call did, and changes nothing.
--- Torn: a call that opens nothing needs no tally. Its record comes first; a held thing that is still filed under a time
--- is filed under its lease by claim.lua when that time comes.
+-- Torn: no tally is needed. What is opened is filed first: lapse.lua drops the entry of a thing without a record. What is
+-- open already is filed last: claim.lua files a held thing that it finds under a time under its lease.
 -- The reply is one string of lines: Redis takes longer to send a table than this script does to look up a thing.
 local call, things, args = redis.call, KEYS[1], ARGV
 local absent = OPENS and 'GONE' or 'FULL'
@@ -24,7 +24,8 @@ if sequence <= last then
   again, before = true, string.sub(last, 17)
 end
 -- Tables are made with the room that one thing needs: most calls are about one.
-local sets, set, files, filed, lines = {lease, sequence, nil, nil, nil, nil}, 2, {nil, nil}, 0, nil
+local sets, set, lines = {lease, sequence, nil, nil, nil, nil}, 2, nil
+local opened, kept = nil, nil -- arguments of ZADD due: things that are opened, and things that were open and not held
 for i = 4, #args do
   local record = got[i + 1]
   local held
@@ -43,12 +44,16 @@ for i = 4, #args do
     end
     highest = highest + 1
     epoch = string.format('%d', highest)
-    record = epoch .. (record and string.sub(record, 17, 17) or '0')
+    record = epoch .. (record and string.sub(record, 17, 17) or '0') .. lease
+    held = true
+    opened = opened or {nil, nil}
+    opened[#opened + 1], opened[#opened + 2] = file, args[i]
   end
   if record then
     if not held then
       record = string.sub(record, 1, 17) .. lease
-      files[filed + 1], files[filed + 2], filed = file, args[i], filed + 2
+      kept = kept or {nil, nil}
+      kept[#kept + 1], kept[#kept + 2] = file, args[i]
     elseif not string.find(record, lease, 18, true) then
       record = record .. lease
     end
@@ -63,13 +68,13 @@ for i = 4, #args do
 end
 if epoch then
   sets[2] = sequence .. before
-  sets[set + 1], sets[set + 2], sets[set + 3], sets[set + 4], set = 'E', epoch, 'U', raise(things), set + 4
-  call('ZADD', KEYS[2], unpack(files, 1, filed))
+  sets[set + 1], sets[set + 2], set = 'E', epoch, set + 2
+  call('ZADD', KEYS[2], unpack(opened))
 elseif again then
   sets[2] = last
 end
 call('HSET', things, unpack(sets, 1, set))
-if filed > 0 and not epoch then
-  call('ZADD', KEYS[2], unpack(files, 1, filed))
+if kept then
+  call('ZADD', KEYS[2], unpack(kept))
 end
 return 'OK\n' .. before .. '\n' .. (#args > 4 and table.concat(lines, '\n') or lines)

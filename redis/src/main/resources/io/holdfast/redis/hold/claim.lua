@@ -55,7 +55,7 @@ end
 -- What is decided below, and written at the end.
 local last_token = redis.call('HMGET', meta, 'token', 'grace')
 local token, grace = math.max(tonumber(last_token[1] or 0), now_us - 1), last_token[2] or grace_ms
-local claimed = {} -- of each claim: key and record
+local keys, records = {}, {} -- of each claim
 local refile, unfile, sets = {}, {}, {} -- arguments of ZADD due, ZREM due, HSET things
 local buried, orphaned = {}, {} -- dead letters: key and record; entries of claims without a record
 local fresh, again, dead, mistaken = 0, 0, 0, 0
@@ -63,7 +63,7 @@ local fresh, again, dead, mistaken = 0, 0, 0, 0
 local function claim(key, failures, lapses, evidence)
   token = token + 1
   local record = string.format('%d', token) .. ' ' .. failures .. ' ' .. lapses .. ' ' .. by .. ' ' .. evidence
-  claimed[#claimed + 1] = {key = key, record = record}
+  keys[#keys + 1], records[#records + 1] = key, record
 end
 
 local function claim_lapsed()
@@ -109,10 +109,10 @@ local function claim_due()
   if not ids[1] then
     return
   end
-  local records = redis.call('HMGET', things, unpack(ids))
+  local lives = redis.call('HMGET', things, unpack(ids))
   local extensions = redis.call('ZMSCORE', kept, unpack(ids))
   for i, id in ipairs(ids) do
-    local record = records[i] or ''
+    local record = lives[i] or ''
     local before = tonumber(string.sub(record, 17, 17))
     if string.byte(record, 18) == 44 then
       refile_held(id, record)
@@ -136,20 +136,20 @@ end
 -- Records first, indexes then, things last; see tally.lua.
 local function write(reply)
   local raised = raise(things)
-  if claimed[1] then
-    local keys, records, until_ms = {}, {}, {}
+  if keys[1] then
+    local noted_claims, noted_until = {}, {}
     local deadline = string.format('%d', now + claim_ms)
-    for i, one in ipairs(claimed) do
-      keys[i] = one.key
-      records[2 * i - 1], records[2 * i] = one.key, one.record
-      until_ms[2 * i - 1], until_ms[2 * i] = deadline, one.key
+    for i, key in ipairs(keys) do
+      noted_claims[2 * i - 1], noted_claims[2 * i] = key, records[i]
+      noted_until[2 * i - 1], noted_until[2 * i] = deadline, key
     end
     redis.call('HSET', meta, 'token', string.format('%.0f', token))
-    redis.call('HSET', closing, unpack(records))
-    redis.call('ZADD', claims, unpack(until_ms))
+    redis.call('HSET', closing, unpack(noted_claims))
+    redis.call('ZADD', claims, unpack(noted_until))
     local fields = redis.call('HMGET', data, unpack(keys))
-    for i, one in ipairs(claimed) do
-      reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = one.key, one.record, fields[i] or ''
+    for i, key in ipairs(keys) do
+      local at = 3 + 3 * i
+      reply[at + 1], reply[at + 2], reply[at + 3] = key, records[i], fields[i] or ''
     end
   end
   for _, one in ipairs(buried) do
@@ -177,7 +177,7 @@ if limit > again then
   claim_due()
 end
 local reply = {'OK', 0, fresh, again, dead, mistaken}
-if claimed[1] or buried[1] or orphaned[1] or unfile[1] or refile[1] then
+if keys[1] or buried[1] or orphaned[1] or unfile[1] or refile[1] then
   write(reply)
 end
 

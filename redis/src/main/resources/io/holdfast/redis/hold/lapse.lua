@@ -62,19 +62,29 @@ local function release_held_by(lease)
   end
   local grace = redis.call('HGET', meta, 'grace') or grace_ms
   local records = redis.call('HMGET', things, unpack(ids))
-  local sets, files = {}, {}
+  local sets, files, unfile = {}, {}, {}
   for i, id in ipairs(ids) do
-    local left, first = living(things, records[i] or '00000000000000000')
-    if not first then
-      left = left .. '-' .. string.format('%d', now) .. ' lapsed with ' .. string.sub(lease, 2)
+    local record = records[i]
+    if not record or string.byte(record) == 48 then
+      unfile[#unfile + 1] = id -- a torn acquire filed what it did not open
+    else
+      local left, first = living(things, record)
+      if not first then
+        left = left .. '-' .. string.format('%d', now) .. ' lapsed with ' .. string.sub(lease, 2)
+      end
+      sets[#sets + 1], sets[#sets + 2] = id, left
+      files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + grace
+      files[#files + 1] = id
     end
-    sets[#sets + 1], sets[#sets + 2] = id, left
-    files[#files + 1] = first and -tonumber(string.sub(first, -12), 16) or now + grace
-    files[#files + 1] = id
   end
-  redis.call('ZADD', due, unpack(files))
-  redis.call('HSET', things, unpack(sets))
-  return #ids, 1
+  if unfile[1] then
+    redis.call('ZREM', due, unpack(unfile))
+  end
+  if files[1] then
+    redis.call('ZADD', due, unpack(files))
+    redis.call('HSET', things, unpack(sets))
+  end
+  return #ids - #unfile, 1
 end
 
 local released, more = release_held_by(redis.call('ZRANGE', dead, 0, 0)[1])
