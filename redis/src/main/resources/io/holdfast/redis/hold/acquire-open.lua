@@ -6,6 +6,5 @@
 -- REPLY status before records…
 --@include ../lease/time.lua
 --@include living.lua
---@include tally.lua
 local OPENS = false
 --@include acquired.lua

@@ -5,6 +5,5 @@
 -- REPLY status before records…
 --@include ../lease/time.lua
 --@include living.lua
---@include tally.lua
 local OPENS = true
 --@include acquired.lua

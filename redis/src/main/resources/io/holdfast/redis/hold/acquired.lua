@@ -1,18 +1,16 @@
 -- The body of acquire.lua and acquire-open.lua: makes a lease a holder of things. A thing that is not open is opened where
 -- OPENS is true.
 -- Repeat: returns what the first call did, and changes nothing.
--- Torn: no tally is needed. What is opened is filed first: lapse.lua drops the entry of a thing without a record. What is
--- open already is filed last: claim.lua files a held thing that it finds under a time under its lease.
+-- Torn: neither raises the tally nor looks at it. What is opened is filed first: lapse.lua drops the entry of a thing without
+-- a record. What is open already is filed last: claim.lua files a held thing that it finds under a time under its lease.
+-- While a torn shard is rebuilt it is called as ever: the record decides there too, and it is written in one command.
 -- The reply is one string of lines: Redis takes longer to send a table than this script does to look up a thing.
 local call, things, args = redis.call, KEYS[1], ARGV
 local absent = OPENS and 'GONE' or 'FULL'
 local sequence, file, lease = args[1], args[2], args[3]
-local got = call('HMGET', things, 'T', 'U', 'E', unpack(args, 3))
-if is_torn(got[1], got[2]) then
-  return redis.error_reply(TORN)
-end
+local got = call('HMGET', things, 'E', unpack(args, 3))
 -- A lease's field is  SEQUENCE(16 digits)  of its last call, and if that opened something the highest EPOCH before.
-local last = got[4]
+local last = got[2]
 if not last then
   return 'LAPSED'
 end
@@ -27,7 +25,7 @@ end
 local sets, set, lines = {lease, sequence, nil, nil, nil, nil}, 2, nil
 local opened, kept = nil, nil -- arguments of ZADD due: things that are opened, and things that were open and not held
 for i = 4, #args do
-  local record = got[i + 1]
+  local record = got[i - 1]
   local held
   if record and string.byte(record) ~= 48 then
     held = string.byte(record, 18) == 44
@@ -39,7 +37,7 @@ for i = 4, #args do
   else
     if not epoch then
       local _, micros = clock()
-      before = got[3]
+      before = got[1]
       highest = math.max(before + 0, micros - 1)
     end
     highest = highest + 1

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Rebuilds the indexes of a torn shard (see tally.lua) from its records, one bounded step a call. The records decide:
 -- `things` what is open and who holds it, `closing` what is being closed. Where it stands is in meta `rebuild`, so that
--- any number of instances may call; every other script that writes is refused until it is done. Quiet time begins anew
--- with each step.
+-- any number of instances may call; scripts that raise the tally are refused until it is done. Quiet time begins anew with
+-- each step.
 -- Repeat: does the next step. A step that was torn itself comes with another run of the server: all is done again.
 -- meta: rebuild  PHASE CURSOR RUN        rest  where the phase `rest` stands; its scripts keep it
 -- Phases, in order:

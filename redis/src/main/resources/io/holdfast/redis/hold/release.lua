@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Ends a lease's holds on things. A thing whose last holder this was is due after the grace.
 -- Repeat: harmless.
--- Torn: the last holder's release needs no tally. The time comes first; claim.lua files a thing that is still held under
--- its lease again. A release that leaves the thing to another holder is tallied.
+-- Torn: the last holder's release neither raises the tally nor looks at it. The time comes first; claim.lua files a thing
+-- that is still held under its lease again. A release that leaves the thing to another holder is tallied.
 -- KEYS  things due
 -- ARGV  sequence grace-ms lease things…
 -- REPLY status
@@ -11,11 +11,8 @@
 --@include tally.lua
 local call, things, args = redis.call, KEYS[1], ARGV
 local sequence, lease = args[1], args[3]
-local got = call('HMGET', things, 'T', 'U', unpack(args, 3))
-if is_torn(got[1], got[2]) then
-  return redis.error_reply(TORN)
-end
-local last = got[3]
+local got = call('HMGET', things, unpack(args, 3))
+local last = got[1]
 if not last then
   return 'LAPSED'
 end
@@ -25,7 +22,7 @@ end
 local sets, set, files, filed, handed = {lease, sequence, nil, nil, nil, nil}, 2, {nil, nil}, 0, false
 local due, reason
 for i = 4, #args do
-  local record = got[i]
+  local record = got[i - 2]
   local from, to
   if record then
     from, to = string.find(record, lease, 18, true)
@@ -55,6 +52,10 @@ for i = 4, #args do
   end
 end
 if handed then
+  local tally = call('HMGET', things, 'T', 'U')
+  if is_torn(tally[1], tally[2]) then
+    return redis.error_reply(TORN)
+  end
   sets[set + 1], sets[set + 2], set = 'U', raise(things), set + 2
 end
 if filed > 0 then

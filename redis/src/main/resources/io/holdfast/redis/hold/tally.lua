@@ -3,8 +3,8 @@
 --
 -- A script with several writes raises field T of things by its first write (`raise`), and sets field U to the number
 -- that this returned by its last. T is raised by a relative command, so a torn script leaves it ahead of U for good.
--- Every script that writes compares the two first, and returns TORN if they differ. A script with a single write
--- command cannot be torn, and leaves both numbers alone.
+-- Every script that raises T compares the two first, and returns TORN if they differ. A script that leaves nothing wrong
+-- wherever it is cut (acquire.lua, and those with a single write) leaves both numbers alone.
 local TORN = 'TORN the log of the server was cut in the middle of a script; the shard is rebuilt, try again'
 local function is_torn(raised, noted)
   return raised ~= noted

@@ -39,13 +39,19 @@ local function shorten_deadlines(lengths, deadlines, now)
   end
 end
 
+-- An id of 40 letters from the text of INFO; a pattern would be tried at every letter of it.
+local function server_id(info, name)
+  local _, colon = string.find(info, name .. ':', 1, true)
+  return colon and string.sub(info, colon + 1, colon + 40) or ''
+end
+
 -- The server's run id and replication id; the last one seen where INFO is forbidden.
 local function server_run(last)
   local info = redis.pcall('INFO', 'server', 'replication')
   if type(info) ~= 'string' then
     return last or ''
   end
-  return string.match(info, 'run_id:(%x+)') .. '/' .. (string.match(info, 'master_replid:(%x+)') or '')
+  return server_id(info, 'run_id') .. '/' .. server_id(info, 'master_replid')
 end
 
 -- Returns until when nothing may end, the server's run, and who paused the set ('' if it is not paused).

@@ -226,8 +226,9 @@ class TornSessionsIT {
                 assertThat(again.isValid()).isTrue();
                 await().atMost(Duration.ofSeconds(20)).until(kept::isValid);
                 try (Jedis jedis = server.client()) {
-                    assertThat(jedis.hget("hf:{session:rooms:0}:things", "T"))
-                            .isEqualTo(jedis.hget("hf:{session:rooms:0}:things", "U"));
+                    await().atMost(Duration.ofSeconds(20))
+                            .untilAsserted(() -> assertThat(jedis.hget("hf:{session:rooms:0}:things", "T"))
+                                    .isEqualTo(jedis.hget("hf:{session:rooms:0}:things", "U")));
                 }
                 assertThat(new HoldVerifier(holdfast.link(), rooms.view().set(), count -> {})
                                 .run()
