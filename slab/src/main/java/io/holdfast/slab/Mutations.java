@@ -156,7 +156,15 @@ final class Mutations {
         probe.at(Probe.Point.EVICT_UNLINKED);
     }
 
-    /** Moves a value into the reserved chunk of the same slot; the chunk it leaves is reserved, on its way out. */
+    /**
+     * Whether the value may be moved. Until all values were verified each is checked: one that went from before the
+     * {@link Verification} to behind it would be served unchecked for ever.
+     */
+    boolean isTrusted(long offset) {
+        return memory.word(SlabLayout.C_UNVERIFIED) == 0 || items.isWhole(offset, pages.room(offset));
+    }
+
+    /** Moves a value that is trusted into the reserved chunk of the same slot; the chunk it leaves is reserved, on its way out. */
     void relocate(long offset, long to) {
         long shape = items.shape(offset);
         int slot = pages.slotOf(offset);
