@@ -2,6 +2,7 @@ package io.holdfast.slab;
 
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
 import static io.holdfast.slab.SlabLayout.C_REWRITING;
+import static io.holdfast.slab.SlabLayout.C_VERSION;
 
 import java.lang.invoke.VarHandle;
 
@@ -30,6 +31,13 @@ final class Mutations {
         this.slots = new Slots(memory, layout, items, journal);
         this.pages = new Pages(memory, layout, slots, journal, probe);
         this.index = new Index(memory, layout, items, journal);
+    }
+
+    /** The version of a new value. Shards take turns, so that no two values of a cache have the same. */
+    long nextVersion() {
+        long version = memory.word(C_VERSION) + layout.shards;
+        memory.word(C_VERSION, version);
+        return version;
     }
 
     /** How many values were evicted since this was last asked. */

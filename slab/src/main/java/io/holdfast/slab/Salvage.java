@@ -65,7 +65,7 @@ final class Salvage {
         memory.release(C_DAMAGED, REBUILDING);
         sortByVersion();
         formatTables();
-        memory.word(C_VERSION, Math.max(memory.word(C_VERSION), versions) + 1);
+        memory.word(C_VERSION, Math.max(memory.word(C_VERSION), versions) + layout.shards);
         mutations.probe.at(Probe.Point.SALVAGE_FORMATTED);
         relink();
         mutations.index.openAll();
