@@ -506,7 +506,9 @@ public final class SlabCache implements AutoCloseable {
         /** Of a shard: with fewer, a page that changes hands is too much of it. */
         private static final int PAGES_WANTED = 256;
 
-        private static final long SHARD_LEAST = 16L << 20;
+        /** In smaller ones large values find too little room: see the decision on shards. */
+        private static final long SHARD_LEAST = 64L << 20;
+
         private static final int SHARDS_USUALLY_MOST = 8;
 
         private int shards(Preset preset, long size) {
@@ -531,7 +533,7 @@ public final class SlabCache implements AutoCloseable {
                     return 12;
                 }
                 int usual = size < LARGE ? 16 : 18;
-                while (usual > least && size / shards >>> usual < PAGES_WANTED) {
+                while (usual > least && (size / shards) >>> usual < PAGES_WANTED) {
                     usual--;
                 }
                 return usual;

@@ -149,7 +149,7 @@ final class SlabLayout {
     /** The largest layout that fits into so many bytes. */
     static SlabLayout fitting(long size, Preset preset, Policy policy, int pageShift, int averageItem, int shards) {
         long low = 0;
-        long high = Math.min(size / shards >>> pageShift, Integer.MAX_VALUE >>> 1);
+        long high = Math.min((size / shards) >>> pageShift, Integer.MAX_VALUE >>> 1);
         while (low < high) {
             long middle = (low + high + 1) >>> 1;
             if (ofPages((int) middle, preset, policy, pageShift, averageItem).size <= size / shards) {
