@@ -469,7 +469,7 @@ final class AdaptiveEviction implements Eviction {
 
     /** Moves a value that was read lately into another page of its slot, for a colder one if none is free. */
     private boolean rescue(long offset, int slot, int page, long pinned) {
-        if (gone.test(offset) || marks.frequency(mutations.index.headOf(offset)) == 0) {
+        if (gone.test(offset) || marks.frequency(mutations.index.headOf(offset)) == 0 || !mutations.isTrusted(offset)) {
             return false;
         }
         long to = pages.reserveChunk(slot, page);

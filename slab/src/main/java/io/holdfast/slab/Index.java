@@ -266,10 +266,15 @@ final class Index {
         }
     }
 
-    /** Shuts every line and empties its chains. */
-    void shutAndEmptyAll() {
+    void shutAll() {
         for (long i = 0, line = layout.indexAt; i < layout.lines; i++, line += SlabLayout.LINE_BYTES) {
             shut(line);
+        }
+    }
+
+    /** Empties all chains, which are shut. */
+    void emptyAll() {
+        for (long i = 0, line = layout.indexAt; i < layout.lines; i++, line += SlabLayout.LINE_BYTES) {
             for (int head = 1; head <= SlabLayout.HEADS; head++) {
                 memory.word(line + head * 8L, 0);
             }

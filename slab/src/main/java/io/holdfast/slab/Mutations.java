@@ -2,6 +2,7 @@ package io.holdfast.slab;
 
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
 import static io.holdfast.slab.SlabLayout.C_REWRITING;
+import static io.holdfast.slab.SlabLayout.C_VERSION;
 
 import java.lang.invoke.VarHandle;
 
@@ -30,6 +31,13 @@ final class Mutations {
         this.slots = new Slots(memory, layout, items, journal);
         this.pages = new Pages(memory, layout, slots, journal, probe);
         this.index = new Index(memory, layout, items, journal);
+    }
+
+    /** The version of a new value. Shards take turns, so that no two values of a cache have the same. */
+    long nextVersion() {
+        long version = memory.word(C_VERSION) + layout.shards;
+        memory.word(C_VERSION, version);
+        return version;
     }
 
     /** How many values were evicted since this was last asked. */
@@ -156,7 +164,15 @@ final class Mutations {
         probe.at(Probe.Point.EVICT_UNLINKED);
     }
 
-    /** Moves a value into the reserved chunk of the same slot; the chunk it leaves is reserved, on its way out. */
+    /**
+     * Whether the value may be moved. Until all values were verified each is checked: one that went from before the
+     * {@link Verification} to behind it would be served unchecked for ever.
+     */
+    boolean isTrusted(long offset) {
+        return memory.word(SlabLayout.C_UNVERIFIED) == 0 || items.isWhole(offset, pages.room(offset));
+    }
+
+    /** Moves a value that is trusted into the reserved chunk of the same slot; the chunk it leaves is reserved, on its way out. */
     void relocate(long offset, long to) {
         long shape = items.shape(offset);
         int slot = pages.slotOf(offset);

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * The namespaces of a region. To clear one is to write down the region's version: what is older is gone, and its chunks
- * are taken back when they are next met.
+ * The namespaces of a shard. To clear one is to write down the shard's version: what is older is gone, and its chunks
+ * are taken back when they are next met. Their names are in the first shard and hold for all.
  *
  * <pre>
  *  +0  cleared at version
@@ -21,10 +21,12 @@ final class Namespaces {
     static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,48}");
 
     private final Memory memory;
+    private final Memory names;
     private final SlabLayout layout;
 
-    Namespaces(Memory memory, SlabLayout layout) {
+    Namespaces(Memory memory, Memory names, SlabLayout layout) {
         this.memory = memory;
+        this.names = names;
         this.layout = layout;
     }
 
@@ -48,7 +50,7 @@ final class Namespaces {
             return 0;
         }
         for (int i = 1; i < SlabLayout.NAMESPACES; i++) {
-            if (memory.acquire(at(i) + 8) == 0) {
+            if (names.acquire(at(i) + 8) == 0) {
                 return -1;
             }
             if (name(i).equals(name)) {
@@ -58,17 +60,17 @@ final class Namespaces {
         return -1;
     }
 
-    /** Only under the lock. The length is written last: whoever sees it sees the name. */
+    /** Only under the lock of the first shard. The length is written last: whoever sees it sees the name. */
     int findOrCreate(String name) {
         int found = find(name);
         if (found >= 0) {
             return found;
         }
         for (int i = 1; i < SlabLayout.NAMESPACES; i++) {
-            if (memory.word(at(i) + 8) == 0) {
+            if (names.word(at(i) + 8) == 0) {
                 byte[] bytes = name.getBytes(StandardCharsets.US_ASCII);
-                memory.write(at(i) + 16, bytes, 0, bytes.length);
-                memory.release(at(i) + 8, bytes.length);
+                names.write(at(i) + 16, bytes, 0, bytes.length);
+                names.release(at(i) + 8, bytes.length);
                 return i;
             }
         }
@@ -80,15 +82,15 @@ final class Namespaces {
     }
 
     String name(int namespace) {
-        long length = memory.acquire(at(namespace) + 8);
+        long length = names.acquire(at(namespace) + 8);
         byte[] bytes = new byte[(int) Math.max(0, Math.min(length, 48))];
-        memory.read(at(namespace) + 16, bytes, 0, bytes.length);
+        names.read(at(namespace) + 16, bytes, 0, bytes.length);
         return new String(bytes, StandardCharsets.US_ASCII);
     }
 
     List<String> names() {
         List<String> names = new ArrayList<>();
-        for (int i = 0; i < SlabLayout.NAMESPACES && (i == 0 || memory.acquire(at(i) + 8) != 0); i++) {
+        for (int i = 0; i < SlabLayout.NAMESPACES && (i == 0 || this.names.acquire(at(i) + 8) != 0); i++) {
             names.add(name(i));
         }
         return names;

@@ -2,8 +2,9 @@ package io.holdfast.slab;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
-import java.util.ArrayList;
-import java.util.List;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
  * The processes that have the region open, and what each of them did.
@@ -138,21 +139,23 @@ final class Processes {
         memory.word(mine + 24, memory.word(mine + 24) + 1);
     }
 
-    List<SlabStats.AttachedProcess> list() {
-        List<SlabStats.AttachedProcess> list = new ArrayList<>();
+    Map<Long, SlabStats.AttachedProcess> byName() {
+        Map<Long, SlabStats.AttachedProcess> processes = new LinkedHashMap<>();
         for (int i = 0; i < SlabLayout.PROCESSES; i++) {
             long process = memory.acquire(at(i));
             if (process != 0) {
-                list.add(new SlabStats.AttachedProcess(
-                        Life.pidOf(process),
-                        life.isAlive(process),
-                        java.time.Instant.ofEpochMilli(memory.opaque(at(i) + 8)),
-                        sum(at(i), 0),
-                        sum(at(i), 8),
-                        memory.opaque(at(i) + 16),
-                        memory.opaque(at(i) + 24)));
+                processes.put(
+                        process,
+                        new SlabStats.AttachedProcess(
+                                Life.pidOf(process),
+                                life.isAlive(process),
+                                Instant.ofEpochMilli(memory.opaque(at(i) + 8)),
+                                sum(at(i), 0),
+                                sum(at(i), 8),
+                                memory.opaque(at(i) + 16),
+                                memory.opaque(at(i) + 24)));
             }
         }
-        return list;
+        return processes;
     }
 }

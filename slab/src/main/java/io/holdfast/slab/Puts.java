@@ -1,7 +1,5 @@
 package io.holdfast.slab;
 
-import static io.holdfast.slab.SlabLayout.C_VERSION;
-
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Time;
@@ -69,13 +67,13 @@ final class Puts {
             long expected,
             @Nullable LoadLease load) {}
 
-    PutResult put(Request request, long patienceNanos) {
+    /** @param hash of namespace and key */
+    PutResult put(long hash, Request request, long patienceNanos) {
         byte[] key = request.key();
         byte[] value = request.value();
         long flags = request.ttlNanos() == 0 ? 0 : Items.FLAG_TTL;
         long shape = Items.shape(value.length, key.length, request.namespace(), flags);
         long bytes = checkSize(key, Items.bytes(shape));
-        long hash = mutations.items.hash(request.namespace(), key);
         long content = ahead.content(hash, value, bytes);
         Hold hold = section.enter(patienceNanos);
         if (hold == null) {
@@ -112,8 +110,8 @@ final class Puts {
         long most = (long) layout.pages << layout.pageShift;
         if (bytes > most) {
             throw HoldfastException.misuse(
-                    "a value of " + bytes + " bytes with its key and header; this cache holds " + most,
-                    "make the cache larger, or keep the value elsewhere");
+                    "a value of " + bytes + " bytes with its key and header; a shard of this cache holds " + most,
+                    "make the cache larger, or of fewer shards, or keep the value elsewhere");
         }
         return bytes;
     }
@@ -152,8 +150,7 @@ final class Puts {
             mutations.unlink(found, false);
             probe.at(Probe.Point.PUT_UNLINKED);
         }
-        long version = memory.word(C_VERSION) + 1;
-        memory.word(C_VERSION, version);
+        long version = mutations.nextVersion();
         // The chunk is in no chain: readers of the line need not wait for the copy.
         int checksum = write(hash, offset, shape, version, content, request);
         probe.at(Probe.Point.VALUE_WRITTEN);
@@ -191,8 +188,7 @@ final class Puts {
         mutations.index.shut(line);
         mutations.rewriting(offset);
         probe.at(Probe.Point.REWRITING);
-        long version = memory.word(C_VERSION) + 1;
-        memory.word(C_VERSION, version);
+        long version = mutations.nextVersion();
         int checksum = writeBody(hash, offset, shape, version, content, request);
         probe.at(Probe.Point.VALUE_WRITTEN);
         mutations.rewritten(hash, offset, version, shape, checksum);

@@ -66,14 +66,17 @@ final class Reads {
         this.section = memory.isReadOnly() ? null : section;
     }
 
+    byte @Nullable [] copy(int namespace, byte[] key) {
+        return copy(items.hash(namespace, key), namespace, key);
+    }
+
     /**
      * A copy of the value under the key; null if there is none.
      *
      * <p>Nearly always the value is the first of a chain and the head tells how long it is. So its chunk is sent for, and
      * while it comes from memory the copy is made room for; what was read is believed or not at the end, once.
      */
-    byte @Nullable [] copy(int namespace, byte[] key) {
-        long hash = items.hash(namespace, key);
+    byte @Nullable [] copy(long hash, int namespace, byte[] key) {
         long line = Index.lineAt(layout, hash);
         long headAt = Index.homeAt(line, hash);
         long sequence = memory.acquire(line);
@@ -90,26 +93,26 @@ final class Reads {
                 || key.length > SlabLayout.KEY_MOST
                 || !Index.tagMatches(head, hash)
                 || !layout.holdsItem(offset)) {
-            return get(namespace, key, COPY);
+            return get(hash, namespace, key, COPY);
         }
         // What a chunk with this key must say, so that nothing below waits for what it does say.
         long shape = Items.shape(length, key.length, namespace, 0);
         if (!fits(offset, shape | Items.FLAG_TTL)) {
-            return get(namespace, key, COPY);
+            return get(hash, namespace, key, COPY);
         }
         // In this order: making room writes as much as the processor can keep in flight, and would delay the reading.
         long found = memory.acquire(Items.shapeAt(offset));
         byte[] value = new byte[length];
         int keyAt = Items.keyAt(found);
         if ((found & ~(Items.FLAG_MAIN | Items.FLAG_TTL)) != shape || !memory.matches(offset + keyAt, key)) {
-            return get(namespace, key, COPY);
+            return get(hash, namespace, key, COPY);
         }
         long version = items.version(offset);
         boolean gone = isGone(offset, found, version);
         memory.read(offset + keyAt + key.length, value, 0, length);
         VarHandle.acquireFence();
         if (memory.opaque(line) != sequence) {
-            return get(namespace, key, COPY);
+            return get(hash, namespace, key, COPY);
         }
         if (gone) {
             processes.missed();
@@ -138,9 +141,12 @@ final class Reads {
         recency.touched(head, offset, version);
     }
 
-    /** What the taker makes of the value under the key; null if there is none. */
     <R> @Nullable R get(int namespace, byte[] key, Taker<R> taker) {
-        long hash = items.hash(namespace, key);
+        return get(items.hash(namespace, key), namespace, key, taker);
+    }
+
+    /** What the taker makes of the value under the key; null if there is none. */
+    <R> @Nullable R get(long hash, int namespace, byte[] key, Taker<R> taker) {
         long line = Index.lineAt(layout, hash);
         boolean shut = false;
         for (int attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {

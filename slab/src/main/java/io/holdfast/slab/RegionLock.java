@@ -19,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>Who takes the lock from the dead gets a {@link Hold} that is untidy: the region must be repaired first. An untidy
  *       hold is never released as free; its word becomes {@link #UNTIDY}, and the next process repairs.
  *   <li>No waiter starves. A thread may take a free word past the queue, since handing it over costs a switch of threads;
- *       but not once the first in the queue has waited for a quarter of its timeout, in this process or another.
+ *       but not once the first in the queue is hungry: has waited for a quarter of its timeout, in this process or
+ *       another. The first in the queue gives up only after it was hungry for that long, so that a thread which the
+ *       system did not let run is not refused for that.
  * </ol>
  *
  * <p>Threads of one JVM compete for the same word: a thread that finds its own process there waits for another thread. So
@@ -37,6 +39,7 @@ final class RegionLock {
     private static final int TIMED_ONE_IN = 8;
 
     private static final long UNTIMED = Long.MIN_VALUE;
+    private static final long NEVER = Long.MIN_VALUE;
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -79,9 +82,17 @@ final class RegionLock {
             long arrived = time.nanoTime();
             return awaitTurn(arrived + patienceNanos) ? takeInTurn(thread, arrived, patienceNanos) : null;
         } finally {
+            leaveQueue();
             if (interrupted) {
                 thread.interrupt();
             }
+        }
+    }
+
+    /** Not where the place in the queue is used: a stack that ends between getting it and using it must not keep it. */
+    private void leaveQueue() {
+        while (queue.isHeldByCurrentThread()) {
+            queue.unlock();
         }
     }
 
@@ -105,7 +116,7 @@ final class RegionLock {
     private @Nullable Hold takeInTurn(Thread thread, long arrived, long patience) {
         long me = life.me();
         long hungryAfter = Math.min(patience / 4, HUNGRY_AFTER_MOST);
-        boolean hungry = false;
+        long hungrySince = NEVER;
         try {
             long look = time.nanoTime() + LOOK_NANOS;
             for (int i = 1; ; i++) {
@@ -124,7 +135,10 @@ final class RegionLock {
                     continue;
                 }
                 long now = time.nanoTime();
-                boolean late = now - arrived >= patience;
+                if (hungrySince == NEVER && now - arrived >= hungryAfter) {
+                    hungrySince = now;
+                }
+                boolean late = now - arrived >= patience && now - hungrySince >= hungryAfter;
                 if (holder != 0 && holder != UNTIDY && (late || now - look >= 0)) {
                     if (!life.isAlive(holder) && memory.swap(C_LOCK, holder, me)) {
                         owner = thread;
@@ -136,18 +150,16 @@ final class RegionLock {
                 if (late) {
                     return null;
                 }
-                if (now - arrived >= hungryAfter) {
-                    hungry = true;
+                if (hungrySince != NEVER) {
                     memory.opaque(C_HUNGRY, me);
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         } finally {
             // Also of a process that died hungry. One that still waits says so again at its next poll.
-            if (hungry || memory.opaque(C_HUNGRY) != 0) {
+            if (memory.opaque(C_HUNGRY) != 0) {
                 memory.opaque(C_HUNGRY, 0);
             }
-            queue.unlock();
         }
     }
 
@@ -184,6 +196,7 @@ final class RegionLock {
 
     /** Gives back a lock that this thread took and got no {@link Hold} for, because heap or stack ended on the way. */
     void abandon() {
+        leaveQueue();
         if (Thread.currentThread().equals(owner)) {
             takenAt = UNTIMED;
             release(true);

@@ -4,22 +4,46 @@ import static io.holdfast.slab.SlabLayout.C_DAMAGED;
 import static io.holdfast.slab.SlabLayout.C_RESERVED;
 import static io.holdfast.slab.SlabLayout.C_VERSION;
 
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.BitSet;
 
 /**
- * Rebuilds every table of a region from the values alone: what has a right checksum where its page says a chunk is, is
- * kept where it lies; everything else is dropped. It begins by writing down that the region is damaged and ends by
- * taking that back, so that one that dies on the way is done again from the start. Readers are shut out meanwhile.
+ * Rebuilds every table of a region from the values and the way to them. A value is kept where it lies if its checksum is
+ * right, its page says that a chunk is there, and the index leads from its key to it; everything else is dropped. A value
+ * that the index does not lead to was out of reach for puts and removes of its key, so it may be one that was replaced or
+ * removed since.
+ *
+ * <p>C_DAMAGED says how far it has come, so that the next process goes on after one that died. While it is CHOOSING the
+ * index is only read; then the checksums of what is dropped are erased. While it is REBUILDING every checksum that is right
+ * is that of a kept value, and the index is written anew. Readers are shut out meanwhile.
  */
 final class Salvage {
+
+    private static final long CHOOSING = 1;
+    /** Far from 0 and from CHOOSING, so that no damage of few bits makes one of the other. */
+    private static final long REBUILDING = 0x7265_6275_696c_6421L;
 
     private final Mutations mutations;
     private final Memory memory;
     private final SlabLayout layout;
     private final Items items;
-    private long[] kept = new long[1024];
-    private int count;
+    private final Offsets kept = new Offsets();
+    private final Offsets dropped = new Offsets();
+
+    /** A list that grows. */
+    private static final class Offsets {
+
+        private long[] offsets = new long[1024];
+        private int count;
+
+        void add(long offset) {
+            if (count == offsets.length) {
+                offsets = Arrays.copyOf(offsets, count * 2);
+            }
+            offsets[count++] = offset;
+        }
+    }
 
     Salvage(Mutations mutations) {
         this.mutations = mutations;
@@ -29,14 +53,19 @@ final class Salvage {
     }
 
     void run() {
-        memory.release(C_DAMAGED, 1);
+        boolean chosen = memory.word(C_DAMAGED) == REBUILDING;
         mutations.journal.clear();
-        mutations.index.shutAndEmptyAll();
-        long versions = collect();
+        mutations.index.shutAll();
+        if (!chosen) {
+            memory.release(C_DAMAGED, CHOOSING);
+        }
+        long versions = collect(chosen);
         mutations.probe.at(Probe.Point.SALVAGE_COLLECTED);
-        dropShadowed();
+        erase();
+        memory.release(C_DAMAGED, REBUILDING);
+        sortByVersion();
         formatTables();
-        memory.word(C_VERSION, Math.max(memory.word(C_VERSION), versions) + 1);
+        memory.word(C_VERSION, Math.max(memory.word(C_VERSION), versions) + layout.shards);
         mutations.probe.at(Probe.Point.SALVAGE_FORMATTED);
         relink();
         mutations.index.openAll();
@@ -45,15 +74,8 @@ final class Salvage {
         memory.release(C_DAMAGED, 0);
     }
 
-    private void keep(long offset) {
-        if (count == kept.length) {
-            kept = Arrays.copyOf(kept, count * 2);
-        }
-        kept[count++] = offset;
-    }
-
     /** Finds what can be kept; returns the highest version among it. */
-    private long collect() {
+    private long collect(boolean chosen) {
         long highest = 0;
         int unit = 0;
         while (unit < layout.units) {
@@ -64,11 +86,12 @@ final class Salvage {
                 int size = layout.sizes.chunkBytes(slot);
                 int chunks = Math.min(Pages.carved(state), layout.sizes.chunksPerPage(slot));
                 for (int i = 0; i < chunks; i++) {
-                    highest = Math.max(highest, consider(layout.unitStart(unit) + (long) i * size, size));
+                    highest = Math.max(highest, consider(layout.unitStart(unit) + (long) i * size, size, chosen));
                 }
                 length = layout.sizes.span;
             } else if (isRun(unit, state)) {
-                long version = consider(layout.unitStart(unit), (long) Pages.length(state) << layout.sizes.unitShift);
+                long room = (long) Pages.length(state) << layout.sizes.unitShift;
+                long version = consider(layout.unitStart(unit), room, chosen);
                 highest = Math.max(highest, version);
                 length = version > 0 ? Pages.length(state) : 1;
             } else if (Pages.kind(state) == Pages.CUT) {
@@ -92,62 +115,56 @@ final class Salvage {
                 && layout.sizes.isLength(Pages.slot(state), Pages.length(state));
     }
 
-    private long consider(long offset, long room) {
-        long version = items.version(offset);
-        if (!items.isWhole(offset, room) || version <= 0) {
-            Counter.DROPPED.add(memory, items.checksum(offset) == 0 ? 0 : 1);
+    /** The version of the value if it is kept, else 0. */
+    private long consider(long offset, long room, boolean chosen) {
+        if (items.checksum(offset) == 0) {
             return 0;
         }
-        keep(offset);
-        return version;
+        long version = items.version(offset);
+        if (version > 0 && items.isWhole(offset, room) && (chosen || isReachable(offset))) {
+            kept.add(offset);
+            return version;
+        }
+        dropped.add(offset);
+        return 0;
     }
 
-    /** Of two values with one key only the later was ever to be seen. Uses the emptied index to find them. */
-    private void dropShadowed() {
-        sortByVersion();
-        int left = 0;
-        BitSet dropped = new BitSet();
-        for (int i = count - 1; i >= 0; i--) {
-            long hash = items.hash(kept[i]);
-            long shape = items.shape(kept[i]);
-            if (mutations.index.find(hash, Items.namespace(shape), items.key(kept[i], shape)) != 0) {
-                dropped.set(i);
-                memory.word(kept[i], 0);
-                Counter.DROPPED.add(memory, 1);
-            } else {
-                mutations.index.stageLink(hash, kept[i], items.checksum(kept[i]));
-                mutations.journal.commit();
-            }
+    private boolean isReachable(long offset) {
+        long shape = items.shape(offset);
+        try {
+            return mutations.index.find(items.hash(offset), Items.namespace(shape), items.key(offset, shape)) == offset;
+        } catch (RuntimeException e) {
+            return false; // the way to it is damaged
         }
-        for (int i = 0; i < count; i++) {
-            if (!dropped.get(i)) {
-                kept[left++] = kept[i];
-            }
+    }
+
+    private void erase() {
+        for (int i = 0; i < dropped.count; i++) {
+            memory.word(dropped.offsets[i], 0);
         }
-        count = left;
+        Counter.DROPPED.add(memory, dropped.count);
+        VarHandle.storeStoreFence();
     }
 
     private void sortByVersion() {
-        Long[] boxed = new Long[count];
-        Arrays.setAll(boxed, i -> kept[i]);
+        Long[] boxed = new Long[kept.count];
+        Arrays.setAll(boxed, i -> kept.offsets[i]);
         Arrays.sort(boxed, java.util.Comparator.comparingLong(items::version));
-        for (int i = 0; i < count; i++) {
-            kept[i] = boxed[i];
-        }
+        Arrays.setAll(kept.offsets, i -> i < kept.count ? boxed[i] : 0);
     }
 
     /** Areas and slots anew, with the kept chunks as used and all others free. */
     private void formatTables() {
         long[] states = new long[layout.units];
         BitSet[] usedChunks = new BitSet[layout.pages];
-        for (int i = 0; i < count; i++) {
-            int area = mutations.pages.areaOf(kept[i]);
+        for (int i = 0; i < kept.count; i++) {
+            int area = mutations.pages.areaOf(kept.offsets[i]);
             states[area] = mutations.pages.state(area);
             if (Pages.kind(states[area]) == Pages.CUT) {
                 int page = area / layout.sizes.span;
                 BitSet used = usedChunks[page] == null ? new BitSet() : usedChunks[page];
                 int size = layout.sizes.chunkBytes(Pages.slot(states[area]));
-                used.set((int) ((kept[i] - layout.unitStart(area)) / size));
+                used.set((int) ((kept.offsets[i] - layout.unitStart(area)) / size));
                 usedChunks[page] = used;
             }
         }
@@ -241,9 +258,9 @@ final class Salvage {
 
     /** Queues and chains, the oldest value first. */
     private void relink() {
-        mutations.index.shutAndEmptyAll();
-        for (int i = 0; i < count; i++) {
-            long offset = kept[i];
+        mutations.index.emptyAll();
+        for (int i = 0; i < kept.count; i++) {
+            long offset = kept.offsets[i];
             if (layout.preset == Preset.SEED) {
                 // The flag of the queue is not under the checksum.
                 memory.word(Items.shapeAt(offset), items.shape(offset) | Items.FLAG_MAIN);

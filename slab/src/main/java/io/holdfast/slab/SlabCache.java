@@ -39,6 +39,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>How that stays true</h2>
  *
+ * <p><b>Shards.</b> A cache is one or more shards ({@link Shards}), each a region of its own, and the hash of a key says which
+ * of them has it. All that follows is about one shard.
+ *
  * <p><b>One writer.</b> All mutations happen under one lock of the region ({@link RegionLock}). Its word names the
  * holder; it is taken from the dead and never from the living, and a {@link Hold} that is not tidy is not released as free.
  * Processes show that they live by locks on bytes of the file ({@link FileLife}).
@@ -87,7 +90,7 @@ public final class SlabCache implements AutoCloseable {
 
     private final Path path;
     private final SlabRegion region;
-    private final SlabStore store;
+    private final Shards shards;
     private final SlabNamespace unnamed;
     private final long patienceNanos;
     private volatile boolean closed;
@@ -96,8 +99,8 @@ public final class SlabCache implements AutoCloseable {
         this.path = path;
         this.patienceNanos = patienceNanos;
         this.region = region;
-        this.store = region.store;
-        this.unnamed = new SlabNamespace(this, store, 0, "");
+        this.shards = region.shards;
+        this.unnamed = new SlabNamespace(this, shards, 0, "");
     }
 
     /** Opens the cache or creates it: ADAPTIVE, the file of this size. */
@@ -130,14 +133,14 @@ public final class SlabCache implements AutoCloseable {
             throw HoldfastException.misuse(
                     "namespace '" + name + "'; allowed: " + Namespaces.NAME.pattern(), "choose another name");
         }
-        return new SlabNamespace(this, store, store.namespace(name, patienceNanos), name);
+        return new SlabNamespace(this, shards, shards.namespace(name, patienceNanos), name);
     }
 
     /** The namespace of this name; empty if it was never used. */
     public Optional<SlabNamespace> findNamespace(String name) {
         checkOpen();
-        int number = store.namespaces.find(name);
-        return number < 0 ? Optional.empty() : Optional.of(new SlabNamespace(this, store, number, name));
+        int number = shards.findNamespace(name);
+        return number < 0 ? Optional.empty() : Optional.of(new SlabNamespace(this, shards, number, name));
     }
 
     /** The unnamed namespace with keys and values of these types. */
@@ -248,8 +251,8 @@ public final class SlabCache implements AutoCloseable {
     /** Clears the unnamed and every named namespace, one after the other. */
     public void clearAll() {
         checkOpen();
-        for (int i = 0; i < store.namespaces.names().size(); i++) {
-            store.clear(i, patienceNanos);
+        for (int i = 0; i < shards.namespaces().size(); i++) {
+            shards.clear(i, patienceNanos);
         }
     }
 
@@ -269,9 +272,9 @@ public final class SlabCache implements AutoCloseable {
     public void forEach(boolean withValues, Consumer<SlabEntry> visitor) {
         checkOpen();
         try {
-            store.reads.forEach(withValues, visitor);
+            shards.forEach(withValues, visitor);
         } finally {
-            Reference.reachabilityFence(store);
+            Reference.reachabilityFence(shards);
         }
     }
 
@@ -292,9 +295,9 @@ public final class SlabCache implements AutoCloseable {
     public SlabStats stats() {
         checkOpen();
         try {
-            return SlabView.stats(store);
+            return SlabView.stats(shards);
         } finally {
-            Reference.reachabilityFence(store);
+            Reference.reachabilityFence(shards);
         }
     }
 
@@ -302,21 +305,21 @@ public final class SlabCache implements AutoCloseable {
     public List<SlabPage> pages() {
         checkOpen();
         try {
-            return SlabView.pages(store);
+            return SlabView.pages(shards);
         } finally {
-            Reference.reachabilityFence(store);
+            Reference.reachabilityFence(shards);
         }
     }
 
-    /** Walks everything and compares it with every counter, under the lock. */
+    /** Walks everything and compares it with every counter, shard by shard, under its lock. */
     public AuditReport audit() {
         checkOpen();
-        return store.audit();
+        return shards.audit();
     }
 
     /** Takes back the room of lapsed and cleared values before eviction would come to them. */
     public Duty reclaimDuty() {
-        return new ReclaimDuty(path.getFileName() + " reclaim", store);
+        return new ReclaimDuty(path.getFileName() + " reclaim", shards);
     }
 
     /** How long the calls of this cache wait for the lock, whatever other caches on the same file do. */
@@ -388,6 +391,11 @@ public final class SlabCache implements AutoCloseable {
             return set(SlabSettings.AVERAGE_ITEM, bytes);
         }
 
+        /** How many parts with a lock of their own the file has: a power of two; 0 to choose it by the size. */
+        public Builder shards(int count) {
+            return set(SlabSettings.SHARDS, count);
+        }
+
         public Builder busyAfter(Duration wait) {
             return set(SlabSettings.BUSY_AFTER, wait);
         }
@@ -418,7 +426,7 @@ public final class SlabCache implements AutoCloseable {
             SlabLayout wanted = layout();
             SlabCache cache = open(wanted);
             try {
-                checkAgrees(wanted, cache.store.layout);
+                checkAgrees(wanted, cache.shards.layout);
             } catch (HoldfastException e) {
                 cache.close();
                 throw e;
@@ -444,14 +452,14 @@ public final class SlabCache implements AutoCloseable {
             if (settings.get(SlabSettings.PAGE_SIZE) != 0) {
                 agree("page size", wanted.pageBytes(), found.pageBytes());
             }
-            if (wanted.size != found.size) {
+            if (wanted.fileBytes() != found.fileBytes()) {
                 LOG.log(
                         Level.WARNING,
                         "the cache {0} exists with {1} bytes and stays so; {2} were asked for: to change it, stop its"
                                 + " processes and delete the file",
                         path,
-                        String.valueOf(found.size),
-                        String.valueOf(wanted.size));
+                        String.valueOf(found.fileBytes()),
+                        String.valueOf(wanted.fileBytes()));
             }
         }
 
@@ -472,30 +480,52 @@ public final class SlabCache implements AutoCloseable {
             }
             Policy policy = preset == Preset.SEED ? settings.get(SlabSettings.POLICY) : Policy.SLRU;
             long size = settings.get(SlabSettings.SIZE);
-            int pageShift = pageShift(preset, size);
+            int shards = shards(preset, size);
+            int pageShift = pageShift(preset, size, shards);
             int averageItem = given.contains(SlabSettings.AVERAGE_ITEM) || preset == Preset.ADAPTIVE
                     ? settings.get(SlabSettings.AVERAGE_ITEM).intValue()
                     : 128;
             if (dataPages > 0) {
-                return SlabLayout.ofPages(dataPages, preset, policy, pageShift, averageItem);
+                return SlabLayout.ofPages(Math.ceilDiv(dataPages, shards), preset, policy, pageShift, averageItem)
+                        .times(shards);
             }
             int least = preset == Preset.SEED ? 1 : 8;
-            SlabLayout smallest = SlabLayout.ofPages(least, preset, policy, pageShift, averageItem);
-            if (size < smallest.size) {
+            SlabLayout smallest = SlabLayout.ofPages(least, preset, policy, pageShift, averageItem)
+                    .times(shards);
+            if (size < smallest.fileBytes()) {
                 throw HoldfastException.misuse(
                         "setting slab.size = " + size + " is too small for preset " + preset + " with pages of "
-                                + (1 << pageShift) + " bytes; allowed: " + smallest.size + " or more",
-                        "set slab.size to " + smallest.size + " or more");
+                                + (1 << pageShift) + " bytes; allowed: " + smallest.fileBytes() + " or more",
+                        "set slab.size to " + smallest.fileBytes() + " or more");
             }
-            return SlabLayout.fitting(size, preset, policy, pageShift, averageItem);
+            return SlabLayout.fitting(size, preset, policy, pageShift, averageItem, shards);
         }
 
         private static final long LARGE = 4L << 30;
         private static final int ADAPTIVE_PAGE_SHIFT_LEAST = 14;
-        /** With fewer, a page that changes hands is too much of the cache. */
+        /** Of a shard: with fewer, a page that changes hands is too much of it. */
         private static final int PAGES_WANTED = 256;
 
-        private int pageShift(Preset preset, long size) {
+        /** In smaller ones large values find too little room: see the decision on shards. */
+        private static final long SHARD_LEAST = 64L << 20;
+
+        private static final int SHARDS_USUALLY_MOST = 8;
+
+        private int shards(Preset preset, long size) {
+            int shards = settings.get(SlabSettings.SHARDS);
+            if (Integer.bitCount(shards) > 1 || (preset == Preset.SEED && shards > 1)) {
+                throw HoldfastException.misuse(
+                        "setting slab.shards = " + shards + " is not allowed with preset " + preset
+                                + (preset == Preset.SEED ? "; allowed: 1" : "; allowed: a power of two up to 64"),
+                        "leave it out: it is then chosen by the size");
+            }
+            if (shards > 0 || preset == Preset.SEED || dataPages > 0) {
+                return Math.max(1, shards);
+            }
+            return (int) Long.highestOneBit(Math.clamp(size / SHARD_LEAST, 1, SHARDS_USUALLY_MOST));
+        }
+
+        private int pageShift(Preset preset, long size, int shards) {
             long page = settings.get(SlabSettings.PAGE_SIZE);
             int least = preset == Preset.SEED ? SlotSizes.PAGE_SHIFT_LEAST : ADAPTIVE_PAGE_SHIFT_LEAST;
             if (page == 0) {
@@ -503,7 +533,7 @@ public final class SlabCache implements AutoCloseable {
                     return 12;
                 }
                 int usual = size < LARGE ? 16 : 18;
-                while (usual > least && size >>> usual < PAGES_WANTED) {
+                while (usual > least && (size / shards) >>> usual < PAGES_WANTED) {
                     usual--;
                 }
                 return usual;

@@ -138,7 +138,7 @@ final class SlabFile {
                 return null;
             }
             SlabLayout layout = header.layout();
-            MemorySegment segment = LargePages.map(channel, layout.size, Arena::ofAuto);
+            MemorySegment segment = LargePages.map(channel, layout.fileBytes(), Arena::ofAuto);
             Object fileKey = descriptor.fileKey();
             Life life = host.join(descriptor);
             joined = true;
@@ -151,7 +151,7 @@ final class SlabFile {
     }
 
     /** A file mapped for reading, what its header says, and whether this boot wrote it. */
-    record Inspected(Memory memory, SlabLayout layout, long hashSeed, Life life, boolean ofThisBoot) {}
+    record Inspected(MemorySegment segment, SlabLayout layout, long hashSeed, Life life, boolean ofThisBoot) {}
 
     /** Maps the file for reading and changes nothing, not even the set of those who have it open. */
     Inspected inspect() {
@@ -166,9 +166,9 @@ final class SlabFile {
             Life life = FileLife.watching(descriptor);
             try (FileChannel channel = descriptor.readingChannel()) {
                 Header header = header(channel);
-                MemorySegment segment = channel.map(MapMode.READ_ONLY, 0, header.layout().size, Arena.ofAuto());
-                return new Inspected(
-                        new ReadOnlyMemory(segment), header.layout(), header.hashSeed(), life, header.ofThisBoot());
+                MemorySegment segment =
+                        channel.map(MapMode.READ_ONLY, 0, header.layout().fileBytes(), Arena.ofAuto());
+                return new Inspected(segment, header.layout(), header.hashSeed(), life, header.ofThisBoot());
             }
         } catch (NoSuchFileException e) {
             throw absent(path);
@@ -192,9 +192,9 @@ final class SlabFile {
                 throw SlabLayout.refused(path.toString(), "it has only " + read + " bytes");
             }
             SlabLayout layout = SlabLayout.readHeader(header, path.toString());
-            if (channel.size() != layout.size) {
+            if (channel.size() != layout.fileBytes()) {
                 throw SlabLayout.refused(
-                        path.toString(), "it has " + channel.size() + " bytes and should have " + layout.size);
+                        path.toString(), "it has " + channel.size() + " bytes and should have " + layout.fileBytes());
             }
             Memory words = new Memory(header);
             return new Header(layout, words.word(SlabLayout.H_HASH_SEED), isOfThisBoot(words));
@@ -281,10 +281,11 @@ final class SlabFile {
     private void write(Descriptor descriptor, Path directory, SlabLayout layout, long nowMillis) throws IOException {
         try (FileChannel channel = descriptor.channel();
                 Arena arena = Arena.ofConfined()) {
+            long size = layout.fileBytes();
             channel.truncate(0); // what one left who died while creating
             FileStore store = Files.getFileStore(directory);
-            if (store.getUsableSpace() < layout.size) {
-                throw noSpace("it needs " + layout.size + " bytes and " + store.getUsableSpace() + " are free", null);
+            if (store.getUsableSpace() < size) {
+                throw noSpace("it needs " + size + " bytes and " + store.getUsableSpace() + " are free", null);
             }
             if (COPY_ON_WRITE.contains(store.type())) {
                 LOG.log(
@@ -295,15 +296,15 @@ final class SlabFile {
                         store.type());
             }
             if (store.type().equals("tmpfs")) {
-                LargePages.lay(channel, layout.size);
+                LargePages.lay(channel, size);
             }
             ByteBuffer zeros = ByteBuffer.allocateDirect(BLOCK);
-            for (long at = 0; at < layout.size; ) {
-                zeros.clear().limit((int) Math.min(BLOCK, layout.size - at));
+            for (long at = 0; at < size; ) {
+                zeros.clear().limit((int) Math.min(BLOCK, size - at));
                 at += channel.write(zeros, at);
             }
-            MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, layout.size, arena);
-            SlabStore.format(new Memory(segment), layout, SlabStore.firstVersion(nowMillis));
+            MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, size, arena);
+            Shards.format(Shards.cut(segment, layout, Memory::new), layout, nowMillis);
             layout.writeHeader(segment, host, RandomGenerator.getDefault().nextLong(), nowMillis);
         }
     }

@@ -8,8 +8,12 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where everything lies in the file, computed from five numbers of the header and never stored as offsets, so that a
+ * Where everything lies in the file, computed from six numbers of the header and never stored as offsets, so that a
  * damaged file cannot point anywhere.
+ *
+ * <p>A file is a row of one or more shards of equal length. Each is a region that is whole in itself, with its own lock,
+ * tables, journal and data, and all offsets count from its begin. What the first shard alone has are the header and the
+ * names of namespaces; the others have the same places and leave them empty.
  *
  * <pre>
  *  0        +---------------------------------------------------------------+
@@ -37,15 +41,16 @@ import org.jspecify.annotations.Nullable;
  *           key bytes, value bytes
  * </pre>
  *
- * A reference is a byte offset in the file divided by eight, in 32 bits: regions end at 32 GiB. 0 is no reference.
+ * A reference is a byte offset in the shard divided by eight, in 32 bits: a shard ends at 32 GiB. 0 is no reference.
  */
 final class SlabLayout {
 
     static final long MAGIC = 0x31_42_41_4c_53_46_48L | (long) 'H' << 56; // "HFSLAB1H" as little-endian bytes
-    static final int VERSION = 2;
+    static final int VERSION = 3;
     static final String SUFFIX = ".slab" + VERSION;
 
     static final long SIZE_MOST = 1L << 35;
+    static final int SHARDS_MOST = 64;
     static final int KEY_MOST = 65_535;
     static final int SLOTS = 192;
     static final int NAMESPACES = 256;
@@ -68,6 +73,7 @@ final class SlabLayout {
     static final long H_PAGES = 32;
     static final long H_LINES = 40;
     static final long H_BOOT = 48; // 16 bytes
+    static final long H_SHARDS = 64;
     static final long H_HASH_SEED = 72;
     static final long H_CREATED = 80;
     static final long H_CHECKSUM = 88;
@@ -102,6 +108,7 @@ final class SlabLayout {
     final int pages;
     final int units;
     final long lines;
+    final int shards;
 
     final long namespacesAt;
     final long processesAt;
@@ -112,10 +119,13 @@ final class SlabLayout {
     final int unitEntryBytes;
     final long indexAt;
     final long dataAt;
+    /** Of one shard. */
     final long size;
+
     final SlotSizes sizes;
 
-    private SlabLayout(Preset preset, Policy policy, int pageShift, int pages, long lines) {
+    private SlabLayout(Preset preset, Policy policy, int pageShift, int pages, long lines, int shards) {
+        this.shards = shards;
         this.preset = preset;
         this.policy = policy;
         this.pageShift = pageShift;
@@ -137,23 +147,39 @@ final class SlabLayout {
     }
 
     /** The largest layout that fits into so many bytes. */
-    static SlabLayout fitting(long size, Preset preset, Policy policy, int pageShift, int averageItem) {
+    static SlabLayout fitting(long size, Preset preset, Policy policy, int pageShift, int averageItem, int shards) {
         long low = 0;
-        long high = Math.min(size >>> pageShift, Integer.MAX_VALUE >>> 1);
+        long high = Math.min((size / shards) >>> pageShift, Integer.MAX_VALUE >>> 1);
         while (low < high) {
             long middle = (low + high + 1) >>> 1;
-            if (ofPages((int) middle, preset, policy, pageShift, averageItem).size <= size) {
+            if (ofPages((int) middle, preset, policy, pageShift, averageItem).size <= size / shards) {
                 low = middle;
             } else {
                 high = middle - 1;
             }
         }
-        return ofPages((int) low, preset, policy, pageShift, averageItem);
+        return ofPages((int) low, preset, policy, pageShift, averageItem).times(shards);
     }
 
+    /** The same shard so many times. */
+    SlabLayout times(int count) {
+        return new SlabLayout(preset, policy, pageShift, pages, lines, count);
+    }
+
+    /** One shard of so many pages. */
     static SlabLayout ofPages(int pages, Preset preset, Policy policy, int pageShift, int averageItem) {
         long heads = Math.max(HEADS * 8L, ((long) pages << pageShift) / averageItem);
-        return new SlabLayout(preset, policy, pageShift, pages, (heads + HEADS - 1) / HEADS);
+        return new SlabLayout(preset, policy, pageShift, pages, (heads + HEADS - 1) / HEADS, 1);
+    }
+
+    /** Length of the whole file. */
+    long fileBytes() {
+        return size * shards;
+    }
+
+    /** What can hold values, in the whole file. */
+    long dataBytes() {
+        return ((long) pages << pageShift) * shards;
     }
 
     static long aligned(long at, long to) {
@@ -180,10 +206,11 @@ final class SlabLayout {
     void writeHeader(MemorySegment file, Host host, long hashSeed, long createdMillis) {
         Memory memory = new Memory(file);
         memory.word(H_VERSION, VERSION);
-        memory.word(H_SIZE, size);
+        memory.word(H_SIZE, fileBytes());
         memory.word(H_RULES, code(preset) | code(policy) << 8 | pageShift << 16);
         memory.word(H_PAGES, pages);
         memory.word(H_LINES, lines);
+        memory.word(H_SHARDS, shards);
         memory.word(H_BOOT, host.bootHigh());
         memory.word(H_BOOT + 8, host.bootLow());
         memory.word(H_HASH_SEED, hashSeed);
@@ -210,6 +237,7 @@ final class SlabLayout {
         int pageShift = (int) (rules >>> 16) & 0xff;
         long pages = memory.word(H_PAGES);
         long lines = memory.word(H_LINES);
+        long shards = memory.word(H_SHARDS);
         if (preset == null
                 || policy == null
                 || pageShift < SlotSizes.PAGE_SHIFT_LEAST
@@ -217,12 +245,16 @@ final class SlabLayout {
                 || pages < 1
                 || pages > SIZE_MOST >>> pageShift
                 || lines < 1
-                || lines > SIZE_MOST / LINE_BYTES) {
+                || lines > SIZE_MOST / LINE_BYTES
+                || shards < 1
+                || shards > SHARDS_MOST
+                || Long.bitCount(shards) != 1) {
             throw refused(name, "its header describes an impossible geometry");
         }
-        SlabLayout layout = new SlabLayout(preset, policy, pageShift, (int) pages, lines);
-        if (layout.size != memory.word(H_SIZE)) {
-            throw refused(name, "its header describes " + layout.size + " bytes and claims " + memory.word(H_SIZE));
+        SlabLayout layout = new SlabLayout(preset, policy, pageShift, (int) pages, lines, (int) shards);
+        if (layout.fileBytes() != memory.word(H_SIZE)) {
+            throw refused(
+                    name, "its header describes " + layout.fileBytes() + " bytes and claims " + memory.word(H_SIZE));
         }
         return layout;
     }

@@ -33,13 +33,13 @@ public final class SlabNamespace {
     private static final int TOUCHES_MOST = 64;
 
     private final SlabCache cache;
-    private final SlabStore store;
+    private final Shards shards;
     private final int number;
     private final String name;
 
-    SlabNamespace(SlabCache cache, SlabStore store, int number, String name) {
+    SlabNamespace(SlabCache cache, Shards shards, int number, String name) {
         this.cache = cache;
-        this.store = store;
+        this.shards = shards;
         this.number = number;
         this.name = name;
     }
@@ -56,8 +56,10 @@ public final class SlabNamespace {
     /** A copy of the value last put under the key, or null. Never waits. */
     public byte @Nullable [] get(byte[] key) {
         cache.checkOpen();
+        long hash = shards.hash(number, key);
+        SlabStore store = shards.of(hash);
         try {
-            byte[] value = store.reads.copy(number, key);
+            byte[] value = store.reads.copy(hash, number, key);
             store.applyTouchesIfPressing();
             return value;
         } finally {
@@ -72,8 +74,10 @@ public final class SlabNamespace {
 
     private <R> @Nullable R take(byte[] key, Reads.Taker<R> taker) {
         cache.checkOpen();
+        long hash = shards.hash(number, key);
+        SlabStore store = shards.of(hash);
         try {
-            R value = store.reads.get(number, key, taker);
+            R value = store.reads.get(hash, number, key, taker);
             store.applyTouchesIfPressing();
             return value;
         } finally {
@@ -219,8 +223,12 @@ public final class SlabNamespace {
 
     private PutResult store(byte[] key, byte[] value, long ttlNanos, boolean mayEvict, long expected) {
         cache.checkOpen();
-        return store.put(
-                new Puts.Request(number, key, value, ttlNanos, mayEvict, expected, null), cache.patienceNanos());
+        return put(new Puts.Request(number, key, value, ttlNanos, mayEvict, expected, null));
+    }
+
+    private PutResult put(Puts.Request request) {
+        long hash = shards.hash(number, request.key());
+        return shards.of(hash).put(hash, request, cache.patienceNanos());
     }
 
     private static long nanos(Duration ttl) {
@@ -236,20 +244,29 @@ public final class SlabNamespace {
      * @throws HoldfastException RETRY if the lock cannot be had within {@code slab.busy-after}: the value is still there
      */
     public Removal remove(byte[] key) {
-        cache.checkOpen();
-        return store.remove(number, key, SlabStore.ANY, cache.patienceNanos());
+        return removeIf(key, SlabStore.ANY);
     }
 
     /** As {@link #remove(byte[])}, if the value still is of this version. */
     public Removal remove(byte[] key, long expected) {
-        cache.checkOpen();
-        return store.remove(number, key, version(expected), cache.patienceNanos());
+        return removeIf(key, version(expected));
     }
 
-    /** Makes everything stored in this namespace so far gone, at once and whatever there is; pending loads too. */
+    private Removal removeIf(byte[] key, long expected) {
+        cache.checkOpen();
+        long hash = shards.hash(number, key);
+        return shards.of(hash).remove(hash, number, key, expected, cache.patienceNanos());
+    }
+
+    /**
+     * Makes everything stored in this namespace before the call gone, however much it is; pending loads too. Shard by shard:
+     * a put meanwhile may be cleared or not.
+     *
+     * @throws HoldfastException RETRY if a lock cannot be had: some of it may be gone; to be called again
+     */
     public void clear() {
         cache.checkOpen();
-        store.clear(number, cache.patienceNanos());
+        shards.clear(number, cache.patienceNanos());
     }
 
     /** Brings the value of a key that is not in the cache. */
@@ -281,12 +298,13 @@ public final class SlabNamespace {
         long waitNanos = (wait.compareTo(WAIT_MOST) > 0 ? WAIT_MOST : wait).toNanos();
         long deadline = System.nanoTime() + waitNanos;
         long pause = LOAD_PAUSE_LEAST;
+        long hash = shards.hash(number, key);
         while (true) {
             byte[] value = get(key);
             if (value != null) {
                 return value;
             }
-            SlabStore.LoadStart start = store.beginLoad(number, key, cache.patienceNanos());
+            SlabStore.LoadStart start = shards.of(hash).beginLoad(hash, number, cache.patienceNanos());
             if (!start.elsewhere()) {
                 return load(key, loader, start.lease(), ttlNanos);
             }
@@ -323,8 +341,7 @@ public final class SlabNamespace {
     /** The caller wanted the value, and has it, also if it cannot be cached. */
     private void storeLoaded(byte[] key, byte[] value, long ttlNanos, LoadLease lease) {
         try {
-            store.put(
-                    new Puts.Request(number, key, value, ttlNanos, true, SlabStore.ANY, lease), cache.patienceNanos());
+            put(new Puts.Request(number, key, value, ttlNanos, true, SlabStore.ANY, lease));
         } catch (HoldfastException e) {
             LOG.log(Level.DEBUG, "a loaded value was not cached", e);
         }

@@ -21,12 +21,12 @@ final class SlabRegion {
 
     private static final Map<Object, SlabRegion> OPEN = new HashMap<>();
 
-    final SlabStore store;
+    final Shards shards;
     private final Object fileKey;
     private int users;
 
-    private SlabRegion(SlabStore store, Object fileKey) {
-        this.store = store;
+    private SlabRegion(Shards shards, Object fileKey) {
+        this.shards = shards;
         this.fileKey = fileKey;
     }
 
@@ -39,16 +39,16 @@ final class SlabRegion {
                 if (mapped == null) {
                     throw SlabFile.absent(path);
                 }
-                SlabStore store = new SlabStore(
-                        new Memory(mapped.segment()),
+                Shards shards = new Shards(
+                        Shards.cut(mapped.segment(), mapped.layout(), Memory::new),
                         mapped.layout(),
                         mapped.hashSeed(),
                         mapped.life(),
                         time,
                         probe,
                         patienceNanos);
-                store.attach();
-                open = new SlabRegion(store, mapped.fileKey());
+                shards.attach();
+                open = new SlabRegion(shards, mapped.fileKey());
                 OPEN.put(mapped.fileKey(), open);
             }
             open.users++;
@@ -70,7 +70,7 @@ final class SlabRegion {
         synchronized (OPEN) {
             if (--users == 0) {
                 OPEN.remove(fileKey);
-                store.detach();
+                shards.detach();
             }
         }
     }

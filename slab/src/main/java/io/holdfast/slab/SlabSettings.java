@@ -21,6 +21,9 @@ public final class SlabSettings {
     /** What a value takes on average: how large the index is made. Smaller values make longer chains. */
     public static final Setting<Long> AVERAGE_ITEM = Setting.bytes("slab.average-item", 384, 32, 1 << 20);
 
+    /** How many parts with a lock of their own a new file has: a power of two; 0: one for each 64 MiB, at most 8. */
+    public static final Setting<Integer> SHARDS = Setting.integer("slab.shards", 0, 0, SlabLayout.SHARDS_MOST);
+
     /** How long put and remove wait for another process before they answer BUSY. */
     public static final Setting<Duration> BUSY_AFTER =
             Setting.duration("slab.busy-after", Duration.ofMillis(500), Duration.ofMillis(1), Duration.ofMinutes(1));
@@ -28,6 +31,6 @@ public final class SlabSettings {
     private SlabSettings() {}
 
     public static List<Setting<?>> all() {
-        return List.of(SIZE, PRESET, POLICY, PAGE_SIZE, AVERAGE_ITEM, BUSY_AFTER);
+        return List.of(SIZE, PRESET, POLICY, PAGE_SIZE, AVERAGE_ITEM, SHARDS, BUSY_AFTER);
     }
 }

@@ -7,10 +7,12 @@ import java.util.List;
 /**
  * What a cache holds and what it did, at about one moment.
  *
+ * @param shards parts of the file with a lock of their own; figures are of all of them, and so not of one moment
  * @param itemBytes headers, keys and values
+ * @param version the highest that was given
  * @param valuesGone values that lapsed or were cleared and whose room was taken back
  * @param mostEvictedByAPut the most values that one put has evicted
- * @param longestHold the longest that the region's lock was held, of one hold in eight; audits are left out
+ * @param longestHold the longest that a lock was held, of one hold in eight; audits are left out
  * @param thefts how often the lock of a dead process was taken
  * @param repairs how often an unfinished mutation was undone
  * @param salvages how often the tables had to be rebuilt from the values
@@ -20,6 +22,7 @@ public record SlabStats(
         Preset preset,
         Policy policy,
         long fileBytes,
+        int shards,
         int pageBytes,
         int pages,
         int freePages,
@@ -74,9 +77,41 @@ public record SlabStats(
             long evicted,
             long returned,
             long pagesTaken,
-            long pagesGiven) {}
+            long pagesGiven) {
+
+        /** The same slot of two shards. */
+        Slot plus(Slot other) {
+            return new Slot(
+                    number,
+                    chunkBytes,
+                    run,
+                    items + other.items,
+                    mainItems + other.mainItems,
+                    bytes + other.bytes,
+                    pages + other.pages,
+                    hits + other.hits,
+                    stored + other.stored,
+                    evicted + other.evicted,
+                    returned + other.returned,
+                    pagesTaken + other.pagesTaken,
+                    pagesGiven + other.pagesGiven);
+        }
+    }
 
     /** A process that has the cache open, or had it and died. */
     public record AttachedProcess(
-            long pid, boolean alive, Instant since, long hits, long misses, long stored, long removed) {}
+            long pid, boolean alive, Instant since, long hits, long misses, long stored, long removed) {
+
+        /** The same process in two shards. */
+        AttachedProcess plus(AttachedProcess other) {
+            return new AttachedProcess(
+                    pid,
+                    alive,
+                    since,
+                    hits + other.hits,
+                    misses + other.misses,
+                    stored + other.stored,
+                    removed + other.removed);
+        }
+    }
 }

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A region in memory, file or no file: what {@link SlabCache} promises is kept here, under the region's lock. */
+/** One shard in memory, file or no file: what {@link SlabCache} promises is kept here, under the shard's lock. */
 final class SlabStore {
 
     /** Any version will do. */
@@ -38,14 +38,30 @@ final class SlabStore {
     private int reclaimUnit;
     private int reclaimChunk;
 
-    /** @param patience how long calls wait for the lock that say nothing else, in nanoseconds */
+    /** A store of one shard. */
     SlabStore(Memory memory, SlabLayout layout, long hashSeed, Life life, Time time, Probe probe, long patience) {
+        this(memory, memory, layout, hashSeed, life, time, probe, patience);
+    }
+
+    /**
+     * @param names memory of the first shard, which has the names of namespaces
+     * @param patience how long calls wait for the lock that say nothing else, in nanoseconds
+     */
+    SlabStore(
+            Memory memory,
+            Memory names,
+            SlabLayout layout,
+            long hashSeed,
+            Life life,
+            Time time,
+            Probe probe,
+            long patience) {
         this.memory = memory;
         this.layout = layout;
         this.time = time;
         this.probe = probe;
         this.mutations = new Mutations(memory, layout, hashSeed, probe);
-        this.namespaces = new Namespaces(memory, layout);
+        this.namespaces = new Namespaces(memory, names, layout);
         this.patience = patience;
         this.verification = new Verification(mutations);
         this.processes = new Processes(memory, layout, life);
@@ -79,7 +95,7 @@ final class SlabStore {
     void attach() {
         section.run("open", Math.max(patience, OPEN_WITHIN), (hold, version) -> {
             if (!processes.anyAlive()) {
-                if ((long) layout.pages << layout.pageShift <= AUDITED_AT_ONCE) {
+                if (layout.dataBytes() <= AUDITED_AT_ONCE) {
                     AuditReport report = new SlabAudit(mutations).run();
                     if (!report.isClean()) {
                         section.salvage(report.problems().getFirst());
@@ -109,20 +125,21 @@ final class SlabStore {
     }
 
     PutResult put(int namespace, byte[] key, byte[] value, long ttlNanos, boolean mayEvict, long expected) {
-        return put(new Puts.Request(namespace, key, value, ttlNanos, mayEvict, expected, null), patience);
+        Puts.Request request = new Puts.Request(namespace, key, value, ttlNanos, mayEvict, expected, null);
+        return put(mutations.items.hash(namespace, key), request, patience);
     }
 
-    PutResult put(Puts.Request request, long patienceNanos) {
-        return puts.put(request, patienceNanos);
+    /** @param hash of the request's namespace and key */
+    PutResult put(long hash, Puts.Request request, long patienceNanos) {
+        return puts.put(hash, request, patienceNanos);
     }
 
     Removal remove(int namespace, byte[] key, long expected) {
-        return remove(namespace, key, expected, patience);
+        return remove(mutations.items.hash(namespace, key), namespace, key, expected, patience);
     }
 
     /** RETRY if the lock cannot be had: an invalidation must not get lost in silence. */
-    Removal remove(int namespace, byte[] key, long expected, long patienceNanos) {
-        long hash = mutations.items.hash(namespace, key);
+    Removal remove(long hash, int namespace, byte[] key, long expected, long patienceNanos) {
         return section.run("remove", patienceNanos, (hold, version) -> removeLocked(hash, namespace, key, expected));
     }
 
@@ -159,11 +176,9 @@ final class SlabStore {
         });
     }
 
-    int namespace(String name, long patienceNanos) {
-        int found = namespaces.find(name);
-        return found >= 0
-                ? found
-                : section.run("namespace", patienceNanos, (hold, version) -> namespaces.findOrCreate(name));
+    /** Of the first shard only. */
+    int createNamespace(String name, long patienceNanos) {
+        return section.run("namespace", patienceNanos, (hold, version) -> namespaces.findOrCreate(name));
     }
 
     /**
@@ -175,12 +190,11 @@ final class SlabStore {
     record LoadStart(@Nullable LoadLease lease, boolean elsewhere) {}
 
     LoadStart beginLoad(int namespace, byte[] key) {
-        return beginLoad(namespace, key, patience);
+        return beginLoad(mutations.items.hash(namespace, key), namespace, patience);
     }
 
     /** Neither a lease nor elsewhere if the lock cannot be had, or too many loads are pending. */
-    LoadStart beginLoad(int namespace, byte[] key, long patienceNanos) {
-        long hash = mutations.items.hash(namespace, key);
+    LoadStart beginLoad(long hash, int namespace, long patienceNanos) {
         Set<Long> dead = Set.of();
         while (true) {
             Loads.Attempt attempt = attemptLoad(hash, namespace, dead, patienceNanos);
@@ -206,10 +220,8 @@ final class SlabStore {
             return null;
         }
         try {
-            long version = memory.word(C_VERSION) + 1;
-            memory.word(C_VERSION, version);
             loads.drop(dead);
-            return loads.begin(hash, namespace, version);
+            return loads.begin(hash, namespace, mutations.nextVersion());
         } catch (Throwable t) {
             throw section.failed(hold, t);
         } finally {

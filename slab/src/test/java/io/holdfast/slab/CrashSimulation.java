@@ -6,8 +6,10 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Time;
 import io.holdfast.testkit.Seeds;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -38,12 +40,16 @@ class CrashSimulation {
         };
     }
 
-    /** One region, brought into some state, in which operations are then cut off. */
+    private static SlabStore of(Shards shards, int key) {
+        return shards.of(shards.hash(0, ModelSimulation.key(key)));
+    }
+
+    /** One cache, brought into some state, in which operations are then cut off. */
     private static final class Life {
 
         private final Random random;
         private final SlabLayout layout;
-        private final MortalMemory memory;
+        private final List<MortalMemory> memories = new ArrayList<>();
         private final HeapRegion.FakeHost host = new HeapRegion.FakeHost();
         private final Map<Integer, byte[]> model = new HashMap<>();
         private int process = 1;
@@ -52,22 +58,48 @@ class CrashSimulation {
             this.random = random;
             this.layout = random.nextInt(2) > 0
                     ? SlabLayout.ofPages(1 + random.nextInt(9), Preset.SEED, anyPolicy(random), 12, 128)
-                    : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096);
-            this.memory = new MortalMemory(layout);
-            SlabStore.format(memory, layout, 1);
+                    : SlabLayout.ofPages(8, Preset.ADAPTIVE, Policy.SLRU, 16, 4096)
+                            .times(1 + random.nextInt(2));
+            for (int i = 0; i < layout.shards; i++) {
+                memories.add(new MortalMemory(layout));
+            }
+            Shards.format(List.copyOf(memories), layout, 0);
         }
 
-        private SlabStore open() {
+        private Shards open() {
             host.kill(process);
             host.become(++process);
-            SlabStore store =
-                    new SlabStore(memory, layout, HeapRegion.SEED, host, Time.system(), Probe.NONE, 50_000_000);
-            store.attach();
-            return store;
+            Shards shards = new Shards(
+                    List.copyOf(memories), layout, HeapRegion.SEED, host, Time.system(), Probe.NONE, 50_000_000);
+            shards.attach();
+            return shards;
+        }
+
+        private List<long[]> snapshot() {
+            return memories.stream().map(MortalMemory::snapshot).toList();
+        }
+
+        private void restore(List<long[]> snapshot) {
+            for (int i = 0; i < memories.size(); i++) {
+                memories.get(i).restore(snapshot.get(i));
+            }
+        }
+
+        /** Of each shard, so many: an operation concerns one of them. */
+        private void dieAfter(long stores) {
+            memories.forEach(memory -> memory.dieAfter(stores));
+        }
+
+        private void revive() {
+            memories.forEach(MortalMemory::revive);
+        }
+
+        private static byte @Nullable [] get(Shards shards, int key) {
+            return ModelSimulation.get(of(shards, key), ModelSimulation.key(key));
         }
 
         void run(int operations) {
-            SlabStore store = open();
+            Shards store = open();
             int warmUp = random.nextInt(300);
             for (int i = 0; i < warmUp; i++) {
                 apply(store, operation());
@@ -84,21 +116,21 @@ class CrashSimulation {
         }
 
         /** Performs one operation after the other until one is not cut off any more. */
-        private void cutOffEverywhere(SlabStore store, long operationSeed) {
-            long[] start = memory.snapshot();
+        private void cutOffEverywhere(Shards store, long operationSeed) {
+            List<long[]> start = snapshot();
             for (long stores = 0; ; stores += 1 + random.nextInt(3)) {
                 random.setSeed(operationSeed);
                 Operation operation = operation();
                 random.setSeed(operationSeed + stores);
-                memory.dieAfter(stores);
+                dieAfter(stores);
                 boolean died = !operation.perform(store);
-                memory.revive();
+                revive();
                 if (died) {
                     checkAfterDeath(operation);
                 }
-                memory.restore(start);
+                restore(start);
                 store = open();
-                start = memory.snapshot();
+                start = snapshot();
                 if (!died) {
                     return;
                 }
@@ -107,21 +139,23 @@ class CrashSimulation {
 
         private void checkAfterDeath(Operation operation) {
             for (int deaths = random.nextInt(3); deaths > 0; deaths--) {
-                memory.dieAfter(random.nextInt(120));
+                dieAfter(random.nextInt(120));
                 try {
                     open();
                 } catch (MortalMemory.Dead | HoldfastException e) {
                     // Died while repairing.
                 }
-                memory.revive();
+                revive();
             }
-            SlabStore store = open();
+            Shards store = open();
             assertThat(store.audit().problems()).isEmpty();
-            assertThat(store.hasReserved()).isFalse();
-            assertThat(Counter.SALVAGES.read(memory)).isZero();
+            for (SlabStore shard : store.all()) {
+                assertThat(shard.hasReserved()).isFalse();
+                assertThat(Counter.SALVAGES.read(shard.memory)).isZero();
+            }
             int lost = 0;
             for (Map.Entry<Integer, byte[]> entry : model.entrySet()) {
-                byte[] value = ModelSimulation.get(store, ModelSimulation.key(entry.getKey()));
+                byte[] value = get(store, entry.getKey());
                 boolean same = Arrays.equals(value, entry.getValue());
                 boolean changed =
                         entry.getKey() == operation.key && (value == null || Arrays.equals(value, operation.value));
@@ -131,12 +165,13 @@ class CrashSimulation {
             if (operation.value == null) {
                 assertThat(lost).as("values lost by a remove").isLessThanOrEqualTo(lostBefore());
             }
-            byte[] value = ModelSimulation.get(store, ModelSimulation.key(operation.key));
+            byte[] value = get(store, operation.key);
             assertThat(value == null
                             || Arrays.equals(value, operation.value)
                             || Arrays.equals(value, model.get(operation.key)))
                     .isTrue();
-            assertThat(store.put(0, ModelSimulation.key(999), new byte[8], 0, false, SlabStore.ANY)
+            assertThat(of(store, 999)
+                            .put(0, ModelSimulation.key(999), new byte[8], 0, false, SlabStore.ANY)
                             .outcome())
                     .isNotEqualTo(PutResult.Outcome.BUSY);
         }
@@ -162,7 +197,7 @@ class CrashSimulation {
             return new Operation(key, value, ttl, random.nextInt(6) != 0);
         }
 
-        private void apply(SlabStore store, Operation operation) {
+        private void apply(Shards store, Operation operation) {
             if (operation.perform(store) && operation.stored) {
                 if (operation.value == null) {
                     model.remove(operation.key);
@@ -172,7 +207,7 @@ class CrashSimulation {
             }
             evictedFromModel = 0;
             model.forEach((key, value) -> {
-                if (ModelSimulation.get(store, ModelSimulation.key(key)) == null) {
+                if (get(store, key) == null) {
                     evictedFromModel++;
                 }
             });
@@ -195,7 +230,8 @@ class CrashSimulation {
         }
 
         /** False if the process died on the way. */
-        boolean perform(SlabStore store) {
+        boolean perform(Shards shards) {
+            SlabStore store = of(shards, key);
             try {
                 if (value == null) {
                     store.remove(0, ModelSimulation.key(key), SlabStore.ANY);

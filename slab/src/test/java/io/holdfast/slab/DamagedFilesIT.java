@@ -92,7 +92,8 @@ class DamagedFilesIT {
             if (!Files.exists(file)) {
                 try (SlabCache cache = SlabCache.builder(file)
                         .preset(preset)
-                        .dataPages(preset == Preset.SEED ? 24 : 3)
+                        .dataPages(preset == Preset.SEED ? 24 : 4)
+                        .shards(preset == Preset.SEED ? 1 : 2)
                         .open()) {
                     for (int i = 0; i < 200; i++) {
                         cache.put(Cargo.key(i), Cargo.value(i, random, i % 40 == 0 ? 6_000 : 700));

@@ -3,6 +3,7 @@ package io.holdfast.slab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.Time;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -10,6 +11,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -21,6 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 class FairLockTest {
 
     private static final long LIVING = 9L << Life.PID_SHIFT;
+    private static final long PATIENCE = Duration.ofMinutes(1).toNanos();
+    private static final long OTHERS_MOST = 200_000;
 
     @TempDir
     Path directory;
@@ -86,28 +90,80 @@ class FairLockTest {
         }
     }
 
+    /** The clock of the lock counts holds: a caller is late when so many others were served, however slow the machine. */
     @Test
     void sixtyFourThreadsOfPutsAreNeverBusy() throws Exception {
-        try (SlabCache cache = SlabCache.builder(directory.resolve("cache"))
-                .size(32 << 20)
-                .busyAfter(Duration.ofMillis(500))
-                .open()) {
-            AtomicInteger busy = new AtomicInteger();
-            long end = System.nanoTime() + Duration.ofSeconds(2).toNanos();
-            List<Thread> threads = new ArrayList<>();
-            for (int i = 0; i < 64; i++) {
-                int number = i * 1_000;
-                threads.add(Thread.ofPlatform().start(() -> {
-                    for (int n = 0; System.nanoTime() < end; n++) {
-                        PutResult result = cache.put(Cargo.key(number + n % 1_000), new byte[1_000]);
-                        busy.addAndGet(result.outcome() == PutResult.Outcome.BUSY ? 1 : 0);
-                    }
-                }));
+        SlabLayout layout = SlabLayout.ofPages(64, Preset.ADAPTIVE, Policy.SLRU, 16, 512);
+        HeapRegion region = new HeapRegion(layout, Time.system());
+        Time holds = new Time() {
+            @Override
+            public long nanoTime() {
+                return region.memory.opaque(SlabLayout.C_HOLDS) * (PATIENCE / OTHERS_MOST);
             }
-            for (Thread thread : threads) {
-                thread.join();
+
+            @Override
+            public Instant instant() {
+                return Instant.EPOCH;
             }
-            assertThat(busy.get()).isZero();
+        };
+        SlabStore store =
+                new SlabStore(region.memory, layout, HeapRegion.SEED, region.host, holds, Probe.NONE, PATIENCE);
+        store.attach();
+        AtomicInteger busy = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 64; i++) {
+            int number = i * 1_000;
+            threads.add(Thread.ofPlatform().start(() -> {
+                for (int n = 0; region.memory.opaque(SlabLayout.C_HOLDS) < 5 * OTHERS_MOST; n++) {
+                    PutResult result =
+                            store.put(0, Cargo.key(number + n % 1_000), new byte[1_000], 0, true, SlabStore.ANY);
+                    busy.addAndGet(result.outcome() == PutResult.Outcome.BUSY ? 1 : 0);
+                }
+            }));
         }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(busy.get()).isZero();
+    }
+
+    /** Wherever in the queue the stack of a thread ends, the place in the queue is not lost with it. */
+    @Test
+    void stackThatEndsWhileWaitingKeepsNoOtherFromTheLock() throws Exception {
+        HeapRegion region = HeapRegion.adaptive(8);
+        SlabStore store = region.open();
+        for (int i = 0; i < 150; i++) {
+            int frame = i;
+            region.memory.word(SlabLayout.C_LOCK, LIVING);
+            Thread diver = new Thread(null, () -> dive(store, frame), "diver", 256 << 10);
+            diver.start();
+            diver.join();
+            // Not free for one who has just come: the way leads through the queue.
+            region.memory.opaque(SlabLayout.C_HUNGRY, LIVING);
+            region.memory.release(SlabLayout.C_LOCK, 0);
+            assertThat(store.put(0, Cargo.key(1), new byte[10], 0, true, SlabStore.ANY)
+                            .outcome())
+                    .as("after a stack that ended %d frames further down", frame)
+                    .isEqualTo(PutResult.Outcome.STORED);
+        }
+    }
+
+    /** Goes down to the end of the stack, and waits for the lock a moment at one frame on the way up. */
+    @SuppressWarnings("InfiniteRecursion") // it ends with the stack
+    private static int dive(SlabStore store, int frame) {
+        int below;
+        try {
+            below = dive(store, frame) + 1;
+        } catch (StackOverflowError e) {
+            below = 0;
+        }
+        if (below == frame) {
+            try {
+                store.remove(1, 0, Cargo.key(1), SlabStore.ANY, 1_000);
+            } catch (StackOverflowError | HoldfastException e) {
+                // As it was to be, or BUSY.
+            }
+        }
+        return below;
     }
 }

@@ -1,7 +1,9 @@
 package io.holdfast.slab;
 
 import io.holdfast.Time;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /** A region in an array, with a host whose processes live and die as the test says. */
@@ -67,6 +69,18 @@ final class HeapRegion {
 
     static HeapRegion adaptive(int pages) {
         return new HeapRegion(SlabLayout.ofPages(pages, Preset.ADAPTIVE, Policy.SLRU, 16, 512), Time.system());
+    }
+
+    /** A cache of one or more shards in arrays, attached to. */
+    static Shards shards(SlabLayout layout, Time time) {
+        List<Memory> memories = new ArrayList<>();
+        for (int i = 0; i < layout.shards; i++) {
+            memories.add(new HeapMemory(layout));
+        }
+        Shards.format(memories, layout, 0);
+        Shards shards = new Shards(memories, layout, SEED, new FakeHost(), time, Probe.NONE, 50_000_000);
+        shards.attach();
+        return shards;
     }
 
     SlabStore open() {

@@ -48,7 +48,7 @@ class ManyJvmsIT {
             assertThat(cache.stats().salvages()).isZero();
         }
         try (var files = Files.list(directory)) {
-            assertThat(files.map(path -> path.getFileName().toString())).containsExactly("shared.slab2");
+            assertThat(files.map(path -> path.getFileName().toString())).containsExactly("shared.slab3");
         }
     }
 

@@ -37,7 +37,8 @@ final class MixedWork {
     static SlabCache.Builder builder(Path file, Preset preset) {
         return SlabCache.builder(file)
                 .preset(preset)
-                .dataPages(preset == Preset.SEED ? 96 : 10)
+                .dataPages(preset == Preset.SEED ? 96 : 20)
+                .shards(preset == Preset.SEED ? 1 : 2)
                 .busyAfter(Duration.ofSeconds(20));
     }
 

@@ -33,7 +33,7 @@ class ModelSimulation {
 
         private final Random random;
         private final ManualTime time = new ManualTime();
-        private final SlabStore store;
+        private final Shards shards;
         private final Map<Integer, byte[]> model = new HashMap<>();
         private final Map<Integer, Long> deadlines = new HashMap<>();
         private final int keys;
@@ -44,8 +44,9 @@ class ModelSimulation {
             SlabLayout layout = random.nextBoolean()
                     ? SlabLayout.ofPages(
                             1 + random.nextInt(40), Preset.SEED, CrashSimulation.anyPolicy(random), 12, 128)
-                    : SlabLayout.ofPages(8 + random.nextInt(24), Preset.ADAPTIVE, Policy.SLRU, 16, 512);
-            this.store = new HeapRegion(layout, time).open();
+                    : SlabLayout.ofPages(8 + random.nextInt(24), Preset.ADAPTIVE, Policy.SLRU, 16, 512)
+                            .times(1 << random.nextInt(3));
+            this.shards = HeapRegion.shards(layout, time);
             this.keys = 1 + random.nextInt(400);
             this.largest = layout.pageBytes() * (1 + random.nextInt(4));
         }
@@ -54,10 +55,10 @@ class ModelSimulation {
             for (int i = 0; i < 3_000; i++) {
                 step();
                 if (random.nextInt(100) == 0) {
-                    assertThat(store.audit().problems()).isEmpty();
+                    assertThat(shards.audit().problems()).isEmpty();
                 }
             }
-            assertThat(store.audit().problems()).isEmpty();
+            assertThat(shards.audit().problems()).isEmpty();
         }
 
         /** What the map has under the key, unless it has lapsed. */
@@ -68,6 +69,7 @@ class ModelSimulation {
         private void step() {
             int number = (int) (keys * random.nextDouble() * random.nextDouble());
             byte[] key = key(number);
+            SlabStore store = shards.of(shards.hash(0, key));
             switch (random.nextInt(12)) {
                 case 0 -> {
                     assertThat(store.remove(0, key, SlabStore.ANY)).isNotNull();
@@ -96,7 +98,7 @@ class ModelSimulation {
                 case 5 -> time.advance(Duration.ofMillis(random.nextInt(100)));
                 case 6 -> {
                     if (random.nextInt(60) == 0) {
-                        store.clear(0);
+                        shards.clear(0, 0);
                         model.clear();
                     }
                 }

@@ -83,6 +83,7 @@ class RestartIT {
             System.in.read();
             long begun = System.nanoTime();
             try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
+                long opened = System.nanoTime();
                 int whole = 0;
                 for (int i = 0; i < VALUES; i++) {
                     byte[] value = cache.get(Cargo.key(i));
@@ -93,7 +94,8 @@ class RestartIT {
                 if (whole < VALUES * 9 / 10 || !stored) {
                     throw new IllegalStateException(whole + " whole, stored: " + stored);
                 }
-                ChildJvm.say("SERVED after " + (System.nanoTime() - begun) / 1_000_000 + " ms");
+                ChildJvm.say("SERVED after " + (System.nanoTime() - begun) / 1_000_000 + " ms, open took "
+                        + (opened - begun) / 1_000_000 + " ms");
             }
             System.exit(0);
         }

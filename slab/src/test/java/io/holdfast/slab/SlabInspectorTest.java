@@ -52,18 +52,19 @@ class SlabInspectorTest extends OpenCaches {
     void holderOfTheLockIsNamedWhetherItLivesOrNot() throws IOException {
         SlabCache cache = filled();
         SlabInspector inspector = SlabInspector.of(cache.file());
-        assertThat(inspector.lockHolder()).isEmpty();
+        assertThat(inspector.lockHolders()).isEmpty();
         Life living = new FileLife(Descriptor.open(cache.file()));
         lockedBy(cache, living.me());
-        assertThat(inspector.lockHolder())
-                .contains(new SlabInspector.LockHolder(ProcessHandle.current().pid(), true));
+        assertThat(inspector.lockHolders())
+                .contains(
+                        new SlabInspector.LockHolder(0, ProcessHandle.current().pid(), true));
         assertThat(inspector.stats().items()).isEqualTo(101);
         assertThat(inspector.get("n", bytes("k"))).isNotNull();
         assertThat(inspector.audit())
                 .as("the holder may be in the middle of a change")
                 .isEmpty();
         lockedBy(cache, Life.name(4_000_000, 1));
-        assertThat(inspector.lockHolder()).contains(new SlabInspector.LockHolder(4_000_000, false));
+        assertThat(inspector.lockHolders()).contains(new SlabInspector.LockHolder(0, 4_000_000, false));
         assertThat(inspector.audit()).isPresent();
         lockedBy(cache, 0);
         assertThat(living.me()).isNotZero();
@@ -92,7 +93,8 @@ class SlabInspectorTest extends OpenCaches {
     void absentFileIsToldAndStoresAreRefused() {
         assertRefused(Category.GONE, "no cache", () -> SlabInspector.of(directory.resolve("nothing")));
         SlabCache cache = filled();
-        Memory memory = new SlabFile(cache.file(), Host.linux()).inspect().memory();
+        Memory memory = new ReadOnlyMemory(
+                new SlabFile(cache.file(), Host.linux()).inspect().segment());
         assertThatThrownBy(() -> memory.word(SlabLayout.C_LOCK, 1)).isInstanceOf(UnsupportedOperationException.class);
         assertThatThrownBy(() -> memory.swap(SlabLayout.C_LOCK, 0, 1))
                 .isInstanceOf(UnsupportedOperationException.class);

@@ -206,8 +206,10 @@ class SlabLoadTest extends OpenCaches {
         ended.close();
         store.put(0, bytes("c"), bytes("1"), 0, true, SlabStore.ANY);
         store.put(0, bytes("b"), bytes("fresh"), 0, true, SlabStore.ANY);
-        PutResult late =
-                store.put(new Puts.Request(0, bytes("b"), bytes("stale"), 0, true, SlabStore.ANY, pending), 20_000_000);
+        PutResult late = store.put(
+                store.mutations.items.hash(0, bytes("b")),
+                new Puts.Request(0, bytes("b"), bytes("stale"), 0, true, SlabStore.ANY, pending),
+                20_000_000);
         assertThat(late.outcome()).isEqualTo(PutResult.Outcome.CONFLICT);
         assertThat(ModelSimulation.get(store, bytes("b"))).isEqualTo(bytes("fresh"));
     }

@@ -10,7 +10,7 @@ import picocli.CommandLine.Parameters;
 /** A command about one cache that exists. */
 abstract class CacheCommand extends CliCommand {
 
-    @Parameters(index = "0", paramLabel = "FILE", description = "The cache, with or without its '.slab2'.")
+    @Parameters(index = "0", paramLabel = "FILE", description = "The cache, with or without its '.slab3'.")
     private Path file = Path.of("");
 
     @Override

@@ -24,11 +24,12 @@ final class StatsCommand extends LookCommand {
         SlabStats stats = cache.stats();
         Answer answer = Answer.ok();
         summary(cache, stats).forEach(answer::line);
-        answer.line(lock(cache));
+        locks(cache, stats).forEach(answer::line);
         answer.line("");
         return answer.field("file", cache.file().toString())
                 .field("preset", stats.preset())
                 .field("fileBytes", stats.fileBytes())
+                .field("shards", stats.shards())
                 .field("pageBytes", stats.pageBytes())
                 .field("pages", stats.pages())
                 .field("freePages", stats.freePages())
@@ -44,8 +45,10 @@ final class StatsCommand extends LookCommand {
                 .field("longestHold", stats.longestHold())
                 .field("thisBoot", cache.isOfThisBoot())
                 .field(
-                        "lockHolder",
-                        cache.lockHolder().map(SlabInspector.LockHolder::pid).orElse(null))
+                        "lockHolders",
+                        cache.lockHolders().stream()
+                                .map(SlabInspector.LockHolder::pid)
+                                .toList())
                 .field("thefts", stats.thefts())
                 .field("repairs", stats.repairs())
                 .field("salvages", stats.salvages())
@@ -59,10 +62,11 @@ final class StatsCommand extends LookCommand {
         return List.of(
                 String.format(
                         Locale.ROOT,
-                        "%s: %s, %,d bytes, %d of %d pages of %d KiB free",
+                        "%s: %s, %,d bytes in %d shards, %d of %d pages of %d KiB free",
                         cache.file(),
                         stats.preset().name().toLowerCase(Locale.ROOT),
                         stats.fileBytes(),
+                        stats.shards(),
                         stats.freePages(),
                         stats.pages(),
                         stats.pageBytes() / 1024),
@@ -90,15 +94,18 @@ final class StatsCommand extends LookCommand {
                         stats.salvages()));
     }
 
-    private static String lock(SlabInspector cache) {
+    private static List<String> locks(SlabInspector cache, SlabStats stats) {
         if (!cache.isOfThisBoot()) {
-            return "written before this boot, or on another machine: who opens it next replaces it by an empty one";
+            return List.of(
+                    "written before this boot, or on another machine: who opens it next replaces it by an empty one");
         }
-        return cache.lockHolder()
-                .map(holder -> holder.alive()
-                        ? "the lock is held by process " + holder.pid() + "; if it stays so, look whether it is stopped"
-                        : "the lock was held by process " + holder.pid() + ", which is dead: the next put repairs")
-                .orElse("the lock is free");
+        List<String> held = cache.lockHolders().stream()
+                .map(holder -> "the lock of shard " + holder.shard()
+                        + (holder.alive()
+                                ? " is held by process " + holder.pid() + "; if it stays so, look whether it is stopped"
+                                : " was held by process " + holder.pid() + ", which is dead: the next put repairs"))
+                .toList();
+        return held.isEmpty() ? List.of(stats.shards() == 1 ? "the lock is free" : "all locks are free") : held;
     }
 
     static Table slots(SlabStats stats) {

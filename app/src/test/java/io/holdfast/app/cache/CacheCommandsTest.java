@@ -75,7 +75,7 @@ class CacheCommandsTest {
     }
 
     private Path slab() {
-        return directory.resolve("pages.slab2");
+        return directory.resolve("pages.slab3");
     }
 
     /** Flips a bit of the word at the offset. */
