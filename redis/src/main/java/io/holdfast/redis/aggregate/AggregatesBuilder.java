@@ -14,6 +14,10 @@ import org.jspecify.annotations.Nullable;
 /** Collects what a set of aggregates needs; {@link #start()} refuses nonsense by the name of the setting. */
 public final class AggregatesBuilder<T> {
 
+    /** Where callbacks run unless the user says otherwise. */
+    static final Executor VIRTUAL_THREADS =
+            task -> Thread.ofVirtual().name("holdfast-aggregates-callbacks").start(task);
+
     private final Client client;
     private final String name;
     private final Class<T> type;
@@ -23,8 +27,7 @@ public final class AggregatesBuilder<T> {
     private @Nullable Sink<T> sink;
     private Executor executor =
             task -> Thread.ofPlatform().daemon().name("holdfast-aggregates").start(task);
-    private Executor callbacks =
-            task -> Thread.ofVirtual().name("holdfast-aggregates-callbacks").start(task);
+    private Executor callbacks = VIRTUAL_THREADS;
     private boolean tends;
     private ScriptCaller caller;
 

@@ -222,7 +222,7 @@ final class Publisher<T> implements Duty {
             LOG.log(
                     Level.WARNING,
                     () -> name + ": the executor for callbacks rejects; they run on a virtual thread: " + e);
-            Thread.startVirtualThread(stages);
+            AggregatesBuilder.VIRTUAL_THREADS.execute(stages);
         }
     }
 
