@@ -80,6 +80,7 @@ class ManyJvmsIT {
     void stoppedHolderOfTheLockBlocksPutsAndNeverGets() {
         Path file = directory.resolve("stopped");
         try (SlabCache cache = MixedWork.builder(file, Preset.ADAPTIVE)
+                .shards(1) // a stopped holder blocks its own shard
                 .busyAfter(Duration.ofMillis(50))
                 .open()) {
             byte[] mine = Cargo.value(1, 77, 500);
@@ -110,6 +111,7 @@ class ManyJvmsIT {
         public static void main(String[] arguments) {
             var point = KillPoint.ofThisJvm();
             SlabCache cache = MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE)
+                    .shards(1)
                     .busyAfter(Duration.ofMillis(50))
                     .probe(reached -> point.accept(reached.name()))
                     .open();
