@@ -10,6 +10,7 @@ import io.holdfast.redis.aggregate.Stage.Actor;
 import io.holdfast.redis.hold.HoldView;
 import io.holdfast.redis.hold.HoldView.State;
 import io.holdfast.redis.link.RedisLink.Call;
+import io.holdfast.testkit.LogLines;
 import io.holdfast.testkit.SharedRedis;
 import java.time.Duration;
 import java.util.List;
@@ -163,6 +164,82 @@ class AggregateFaultsIT {
         again.visits.add("k", Visit.of(1), Position.at("bus", 7));
         stage.pass(Duration.ofMinutes(2));
         assertThat(stage.views("k")).isEqualTo(1);
+    }
+
+    /** H14, first half: a server whose clock jumps forward still recognises what it counted within the redelivery window. */
+    @Test
+    void clockThatGoesForwardForgetsNoMessage() {
+        Duration window = Duration.ofMinutes(10);
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, window));
+        a.visits.add("k", Visit.of(1), Position.id("queue", "m1"));
+        a.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        a.visits.forceEnd("k");
+        stage.pass(Duration.ofSeconds(3));
+        assertThat(stage.views("k")).isEqualTo(2);
+        stage.jump(window.plusMinutes(5));
+        stage.pass(Stage.LEASE.multipliedBy(3)); // past quiet time
+        Actor b = stage.actor("b", builder -> builder.set(AggregateSettings.REDELIVERY_WINDOW, window));
+        b.visits.add("k", Visit.of(1), Position.id("queue", "m1"));
+        b.visits.add("k", Visit.of(1), Position.at("bus", 7));
+        b.visits.publish();
+        stage.pass(Duration.ofMinutes(2));
+        assertThat(stage.views("k")).as("each message counts once").isEqualTo(2);
+    }
+
+    /** H15: only what is a dead letter is logged as one. */
+    @Test
+    void resultThatComesTooLateIsNotLoggedAsADeadLetter() {
+        Actor a = stage.actor("a");
+        a.refused = "k";
+        a.flushesLater = true;
+        end(a, List.of("k"));
+        stage.pass(Duration.ofSeconds(2));
+        assertThat(a.tasks).isNotEmpty();
+        a.losesRequest = call -> true; // its claim runs out, and another instance writes the row
+        Actor b = stage.actor("b");
+        stage.pass(Stage.CLAIM.plusSeconds(5));
+        assertThat(b.flushed).hasSize(1);
+        a.losesRequest = call -> false;
+        try (LogLines log = LogLines.of("io.holdfast.redis.claim")) {
+            a.runTasks();
+            a.flushesLater = false;
+            stage.pass(Duration.ofSeconds(30));
+            assertThat(log.all()).noneMatch(line -> line.contains("is a dead letter"));
+        }
+        assertThat(deadLetters(a)).isEmpty();
+        a.visits.add("other", Visit.of(1));
+        a.refused = "other";
+        a.visits.forceEnd("other");
+        try (LogLines log = LogLines.of("io.holdfast.redis.claim")) {
+            b.stalled = true;
+            stage.pass(Duration.ofMinutes(10));
+            assertThat(log.all()).filteredOn(line -> line.contains("'other' of 'visits'")
+                            && line.contains("is a dead letter"))
+                    .hasSize(1);
+        }
+    }
+
+    /** H26: values that the sink refused for good take room until somebody discards them. */
+    @Test
+    void deadLettersThatAreDiscardedMakeRoom() {
+        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.WAITING_LIMIT, 1_024L)
+                .set(AggregateSettings.ATTEMPTS, 1)
+                .set(AggregateSettings.PENDING, 5));
+        List<String> keys = keys(a, 0, 8);
+        for (String key : keys) {
+            a.refused = key;
+            end(a, List.of(key));
+            stage.pass(Duration.ofSeconds(3));
+        }
+        assertThat(deadLetters(a)).containsExactlyInAnyOrderElementsOf(keys);
+        long full = a.visits.figures().waitingBytes();
+        assertThat(full).isPositive();
+        for (HoldView.Life letter : a.visits.view().list(State.DEAD_LETTER, 100)) {
+            a.visits.view().discard(letter.id(), letter.epoch(), "ann");
+        }
+        stage.pass(Duration.ofSeconds(3));
+        assertThat(deadLetters(a)).isEmpty();
+        assertThat(a.visits.figures().waitingBytes()).isZero();
     }
 
     private static void end(Actor actor, List<String> keys) {

@@ -118,6 +118,14 @@ final class Stage implements AutoCloseable {
         actors.forEach(Actor::step);
     }
 
+    /** The server's clock jumps; that of the instances does not. */
+    void jump(Duration by) {
+        ahead = ahead.plus(by);
+        try (Jedis jedis = server.client()) {
+            ServerClock.ahead(jedis, ahead);
+        }
+    }
+
     /** A second passes while one instance waits for an answer: the others go on. */
     void passWithout(Actor waiting) {
         time.advance(Duration.ofSeconds(1));

@@ -11,6 +11,7 @@ import io.holdfast.redis.hold.HoldVerifier;
 import io.holdfast.redis.hold.HoldView.State;
 import io.holdfast.redis.link.RedisLink.Call;
 import io.holdfast.redis.session.Stage.Actor;
+import io.holdfast.testkit.LogLines;
 import io.holdfast.testkit.RedisServer;
 import io.holdfast.testkit.SharedRedis;
 import java.io.IOException;
@@ -24,9 +25,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -207,11 +205,8 @@ class TornSessionsIT {
     /** The real thing: the log is cut in the middle of a script, and the server is started twice. */
     @Test
     void logThatIsCutInsideAScriptIsNoticedAfterTheSecondRestart() throws Exception {
-        List<String> warnings = new CopyOnWriteArrayList<>();
-        Logger logger = Logger.getLogger("io.holdfast.redis.hold");
-        Handler handler = new Warnings(warnings);
-        logger.addHandler(handler);
-        try (RedisServer server = RedisServer.setup().durable().start()) {
+        try (LogLines log = LogLines.of("io.holdfast.redis.hold");
+                RedisServer server = RedisServer.setup().durable().start()) {
             try (Holdfast holdfast = Holdfast.connect(server.uri().toString())) {
                 Sessions rooms = rooms(holdfast, new CopyOnWriteArrayList<>());
                 SessionHold kept = rooms.acquire("kept");
@@ -237,31 +232,9 @@ class TornSessionsIT {
                 assertThat(rooms.count("kept")).isEqualTo(1);
                 assertThat(rooms.count("later")).isEqualTo(1);
                 assertThat(List.of(torn.id(), later.id())).containsExactly("torn", "later");
-                assertThat(warnings).anySatisfy(line -> assertThat(line).contains("was cut inside a script"));
+                assertThat(log.all()).anySatisfy(line -> assertThat(line).contains("was cut inside a script"));
             }
-        } finally {
-            logger.removeHandler(handler);
         }
-    }
-
-    /** Keeps what is logged. */
-    private static final class Warnings extends Handler {
-        private final List<String> lines;
-
-        Warnings(List<String> lines) {
-            this.lines = lines;
-        }
-
-        @Override
-        public void publish(LogRecord line) {
-            lines.add(line.getMessage());
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
     }
 
     private static Sessions rooms(Holdfast holdfast, List<String> closed) {
