@@ -64,7 +64,12 @@ final class OpenKeys {
                     .set(AggregateSettings.TABLE, 2 * count)
                     .start();
             keys = AggregatesSuite.keys("page-", count);
-            keys.forEach(this::add);
+            for (String key : keys) {
+                add(key);
+                if (next % FEW == 0) {
+                    visits.publish(); // no publish waits longer than its limit of ten seconds
+                }
+            }
             visits.publish();
         }
 

@@ -235,7 +235,7 @@ class AggregateFaultsIT {
         long full = a.visits.figures().waitingBytes();
         assertThat(full).isPositive();
         for (HoldView.Life letter : a.visits.view().list(State.DEAD_LETTER, 100)) {
-            a.visits.view().discard(letter.id(), letter.epoch(), "ann");
+            a.visits.view().discard(letter.id(), letter.epoch(), "ann#00000000000000aa");
         }
         stage.pass(Duration.ofSeconds(3));
         assertThat(deadLetters(a)).isEmpty();
