@@ -68,7 +68,7 @@ final class AggregateScripts {
             script("flushed.lua", "meta things closing claims parts ledger", "space by capacity claims…", "statuses…");
     private static final Script PARTS = script("parts.lua", "parts", "keys…", "packed…");
     private static final Script PEEK = script("peek.lua", "things parts", "thing", "epoch packed");
-    private static final Script SHOW = script("show.lua", "meta ends parts", "thing", "now-ms end-ms marks bytes");
+    private static final Script SHOW = script("show.lua", "meta things parts", "thing", "now-ms end-ms marks bytes");
     private static final Script REBUILD =
             script("rebuild.lua", "meta things due closing parts ends look kept ids sizes", "", "status");
     private static final List<Script> ALL =
@@ -121,11 +121,6 @@ final class AggregateScripts {
      */
     record Span(String source, long from, long to, List<Long> refused) {
 
-        /** The same with a further position. */
-        Span with(long position, List<Long> refusedUpTo) {
-            return new Span(source, Math.min(from, position), Math.max(to, position), refusedUpTo);
-        }
-
         private String last() {
             StringBuilder text = new StringBuilder().append(to);
             for (int i = 0; i < refused.size(); i++) {
@@ -175,6 +170,14 @@ final class AggregateScripts {
             List<Span> spans,
             List<byte[]> ids) {
 
+        /** The name under which an id is stored beside the parts. */
+        private static byte[] named(byte[] id) {
+            byte[] name = new byte[id.length + 1];
+            name[0] = '#';
+            System.arraycopy(id, 0, name, 1, id.length);
+            return name;
+        }
+
         private void addTo(List<byte[]> arguments) {
             arguments.add(bytes('=' + key));
             arguments.add(bytes(epochText(epoch)));
@@ -189,7 +192,7 @@ final class AggregateScripts {
                 arguments.add(bytes(Long.toString(span.from())));
                 arguments.add(bytes(span.last()));
             }
-            arguments.addAll(ids);
+            ids.forEach(id -> arguments.add(named(id)));
         }
     }
 

@@ -248,7 +248,7 @@ public final class Aggregates<T> implements AutoCloseable {
         }
         Update<T> added = tables.get(holds.set().shardOf(key)).add(key, update);
         figures.updates.increment();
-        return added == null ? CompletableFuture.completedStage(null) : added.stage.minimalCompletionStage();
+        return added == null ? CompletableFuture.completedStage(null) : added.stage;
     }
 
     private SourceProgress progress(String source) {
@@ -450,7 +450,7 @@ public final class Aggregates<T> implements AutoCloseable {
         } catch (HoldfastException e) {
             HoldfastException lost = new HoldfastException(
                     Category.RETRY, "closed before the update was durable; it may count or not", e);
-            tables.forEach(table -> table.abandon().forEach(update -> update.stage.completeExceptionally(lost)));
+            tables.forEach(table -> table.abandon().forEach(update -> update.stage.refused(lost)));
         }
         flushers.runner.drain(LONGEST_CLOSE);
         assignments.forEach(Assignment::close);

@@ -73,13 +73,13 @@ final class LocalTable<T> {
                 update.failed(key);
                 throw e;
             }
-            Partial<T> partial = partials.get(key);
-            if (partial == null) {
-                partial = new Partial<>(key, merge, codec);
-            }
+            Partial<T> known = partials.get(key);
+            Partial<T> partial = known == null ? new Partial<>(key, merge, codec) : known;
             int before = partial.pending();
             Update<T> added = partial.add(update);
-            partials.put(key, partial);
+            if (known == null) {
+                partials.put(key, partial);
+            }
             pending += partial.pending() - before;
             long now = time.nanoTime();
             partial.usedNanos = now;

@@ -5,7 +5,6 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.redis.aggregate.AggregateScripts.Answer;
 import io.holdfast.redis.aggregate.AggregateScripts.Entry;
 import io.holdfast.redis.aggregate.AggregateScripts.Seen;
-import io.holdfast.redis.aggregate.AggregateScripts.Span;
 import io.holdfast.redis.aggregate.Update.Refused;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -357,7 +356,7 @@ final class Partial<T> {
         T value = basis;
         Tally tally = basisTally;
         boolean changed = doubtful;
-        Map<String, List<Span>> spans = new HashMap<>();
+        Spans spans = new Spans(key, known);
         List<byte[]> ids = new ArrayList<>();
         for (Batch<T> batch : batches) {
             if (batch.sum != null) {
@@ -366,7 +365,12 @@ final class Partial<T> {
                 changed = true;
             }
             for (Update<T> update : batch.updates) {
-                collect(update, spans, ids);
+                if (update.id != null) {
+                    ids.add(update.id);
+                }
+                if (update.progress != null) {
+                    spans.add(update.progress, update.position);
+                }
             }
         }
         byte[] part = changed && value != null ? codec.encode(value, tally) : null;
@@ -384,9 +388,7 @@ final class Partial<T> {
         sentValue = value;
         sentTally = tally;
         sentLeaving = leaveMillis >= 0;
-        List<Span> all = new ArrayList<>();
-        spans.values().forEach(all::addAll);
-        Entry entry = new Entry(key, epoch, base, number, leaveMillis, part, all, ids);
+        Entry entry = new Entry(key, epoch, base, number, leaveMillis, part, spans.all(), ids);
         unanswered = entry;
         return entry;
     }
@@ -406,30 +408,6 @@ final class Partial<T> {
         }
         batches.add(Batch.of(added.updates.subList(0, IDS_MAX), merge));
         return Batch.of(added.updates.subList(IDS_MAX, added.updates.size()), merge);
-    }
-
-    private void collect(Update<T> update, Map<String, List<Span>> spans, List<byte[]> ids) {
-        if (update.id != null) {
-            ids.add(update.id);
-        }
-        SourceProgress progress = update.progress;
-        if (progress == null) {
-            return;
-        }
-        long at = update.position;
-        List<Span> some = spans.computeIfAbsent(progress.source(), source -> new ArrayList<>(1));
-        Seen seen = known.get(progress.source());
-        if (seen != null && at <= seen.position()) {
-            some.addFirst(new Span(progress.source(), at, at, List.of())); // one that was refused then
-            return;
-        }
-        List<Long> refused = progress.refusedUpTo(at, key);
-        Span last = some.isEmpty() ? null : some.getLast();
-        if (last != null && (seen == null || last.from() > seen.position())) {
-            some.set(some.size() - 1, last.with(at, refused));
-        } else {
-            some.add(new Span(progress.source(), at, at, refused));
-        }
     }
 
     /** Takes note of the answer; what is durable goes into {@code done}, what can no longer be sent into {@code refused}. */

@@ -208,8 +208,8 @@ final class Publisher<T> implements Duty {
         }
         if (!done.isEmpty() || !refused.isEmpty()) {
             complete(() -> {
-                done.forEach(update -> update.stage.complete(null));
-                refused.forEach(one -> one.update().stage.completeExceptionally(one.why()));
+                done.forEach(update -> update.stage.durable());
+                refused.forEach(one -> one.update().stage.refused(one.why()));
             });
         }
     }

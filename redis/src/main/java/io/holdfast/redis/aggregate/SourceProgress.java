@@ -30,7 +30,8 @@ final class SourceProgress {
     final class Place {
         final long position;
         private int waiting;
-        private final Set<String> refused = new HashSet<>(0);
+        /** Keys; made when there is one. */
+        private Set<String> refused = Set.of();
         private @Nullable Place before;
         private @Nullable Place after;
 
@@ -162,6 +163,9 @@ final class SourceProgress {
             successor.inherit(place.position, key);
         }
         retried = Math.max(retried, place.position);
+        if (place.refused.isEmpty()) {
+            place.refused = new HashSet<>();
+        }
         if (place.refused.add(key)) {
             refusedCount++;
         }
@@ -174,7 +178,7 @@ final class SourceProgress {
 
     /** Whether an update of the key at the position was refused, in this delivery or an earlier one, and not added again. */
     synchronized boolean isRefused(long position, String key) {
-        if (refusedBefore.getOrDefault(position, Set.of()).contains(key)) {
+        if (!refusedBefore.isEmpty() && refusedBefore.getOrDefault(position, Set.of()).contains(key)) {
             return true;
         }
         for (Place place = latest; place != null && place.position >= position; place = place.before) {
@@ -219,7 +223,7 @@ final class SourceProgress {
         if (found != null) {
             refusedBefore.remove(position);
             refusedCount -= found.refused.size();
-            found.refused.clear();
+            found.refused = Set.of();
             settle(found);
         }
     }
@@ -238,11 +242,13 @@ final class SourceProgress {
     }
 
     private void forgive(Place place, String key) {
-        Set<String> before = refusedBefore.get(place.position);
-        if (before != null && before.remove(key) && before.isEmpty()) {
-            refusedBefore.remove(place.position);
+        if (!refusedBefore.isEmpty()) {
+            Set<String> before = refusedBefore.get(place.position);
+            if (before != null && before.remove(key) && before.isEmpty()) {
+                refusedBefore.remove(place.position);
+            }
         }
-        if (place.refused.remove(key)) {
+        if (!place.refused.isEmpty() && place.refused.remove(key)) {
             refusedCount--;
         }
     }

@@ -2,7 +2,6 @@ package io.holdfast.redis.aggregate;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** One addition, kept until it is durable. Guarded by the lock of its table, but for what its progress keeps. */
@@ -22,8 +21,8 @@ final class Update<T> {
 
     final long eventMillis;
 
-    /** Completed outside of every lock. Callers get a view of it that they cannot complete. */
-    final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
+    /** Completed outside of every lock. */
+    final DurableStage stage = new DurableStage();
 
     /** The same message of an ordered source, delivered again while this one waits: what becomes of this becomes of them. */
     private List<Update<T>> echoes = List.of();

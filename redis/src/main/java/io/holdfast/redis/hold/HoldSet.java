@@ -31,7 +31,7 @@ public record HoldSet(ThingId.Kind kind, String name, int shards, Mode mode) {
     }
 
     /** The version of what is stored, in {@code meta}. */
-    static final int LAYOUT = 2;
+    static final int LAYOUT = 3;
 
     /** The longest id, in bytes. */
     static final int ID_BYTES_MAX = 512;

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Ends open epochs that were begun before the given one, held or not; a page of keys a call. A key that is open for
--- the whole time is on a page.
+-- the whole time is on a page: every open key is in `due`.
 -- Repeat: harmless; it may be made with the same cursor.
 -- KEYS  things due closing claims ends kept
 -- ARGV  by evidence before cursor limit
@@ -14,7 +14,7 @@ local got = redis.call('HMGET', keys.things, 'T', 'U')
 if is_torn(got[1], got[2]) then
   return redis.error_reply(TORN)
 end
-local page = redis.call('ZSCAN', keys.ends, ARGV[4], 'COUNT', ARGV[5])
+local page = redis.call('ZSCAN', keys.due, ARGV[4], 'COUNT', ARGV[5])
 local raised
 for i = 1, #page[2], 2 do
   local thing = page[2][i]

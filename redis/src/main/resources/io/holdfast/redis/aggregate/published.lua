@@ -1,6 +1,6 @@
 -- The body of publish.lua and publish-leaving.lua: puts an instance's parts of aggregates, and makes the instance a holder
 -- of them or lets it leave. An entry is
---   thing epoch base number leave-ms part n m, then n times source from to, then m ids
+--   thing epoch base number leave-ms part n m, then n times source from to, then m ids, each # and 16 bytes
 -- where `to` may be TO:REFUSED,REFUSED…: updates up to there that were refused, and count when they are delivered again.
 -- It counts only on top of what the instance knows to be counted (base), in the epoch it was made for (zeros: the instance
 -- has no part in the open one), and only if none of its positions was seen before.
@@ -14,7 +14,10 @@
 -- Promises
 --   1. One HSET of `parts` makes a publish count: parts, marks and ids. All other writes are indexes of it, and the record
 --      of the epoch, which comes before it.
---   2. A hard end is set when an epoch begins; the soft end of a key without holders is never after it.
+--   2. A hard end is set when an epoch begins, in its marks. The soft end of a key without holders is never after it; a key
+--      with holders is filed in `ends` under it.
+--   3. What may be forgotten one day is appended to `look` (SECOND=KEY, when a key gets its first marks) and `ids` (SECOND and
+--      the ids of an entry) before it counts; see tend.lua.
 -- Repeat: changes nothing.
 local call, args, none = redis.call, ARGV, '0000000000000000'
 local meta, things, due, parts, ends, look, ids = unpack(KEYS)
@@ -57,14 +60,6 @@ local function own(packed)
     from = stop + 1
   end
 end
--- Names of ids in `parts`, a thousand at most.
-local function id_fields(from, last)
-  local found = {}
-  for i = from, last do
-    found[i - from + 1] = '#' .. args[i]
-  end
-  return found
-end
 -- Whether an entry adds to a list of refused positions that is full: none of them may be forgotten.
 local function remembers_too_many(text, entry)
   for i = entry + 8, entry + 7 + 3 * args[entry + 6], 3 do
@@ -88,7 +83,7 @@ local function seen(text, entry)
   local from = entry + 8 + 3 * sources
   for chunk = from, from + named - 1, 1000 do
     local last = math.min(chunk + 999, from + named - 1)
-    for i, known in ipairs(call('HMGET', parts, unpack(id_fields(chunk, last)))) do
+    for i, known in ipairs(call('HMGET', parts, unpack(args, chunk, last))) do
       if known then
         refused = (refused or 'P') .. '\n#' .. (chunk - from + i - 1)
       end
@@ -108,9 +103,8 @@ local function begin(thing, record, text)
   epochs = math.max(epochs + 1, us)
   opened = true
   local epoch, hard = string.format('%.0f', epochs), string.format('%d', now + hard_ms)
-  pair(set_ends, hard, thing)
   if text == '' then
-    pair(set_look, string.format('%d', now + window_s * 1000), thing)
+    set_look[#set_look + 1] = second .. thing
   end
   return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'),
     marked(text, '!', epoch .. ' ' .. hard .. ' 0 ' .. second)
@@ -164,6 +158,10 @@ local function count_it(i, entry, epoch, record, text)
   end
   if wish == '' then
     new, filed = hold(record, held, string.find(record, lease, 18, true))
+    if not held then
+      local hard, extended = window_of(text, epoch)
+      pair(set_ends, string.format('%d', math.max(hard or now + hard_ms, extended or 0)), thing)
+    end
   else
     until_s = string.format('%d', math.ceil((now + wish) / 1000))
     new, filed = leave(record, held, text, epoch, now + wish)
@@ -188,9 +186,12 @@ local function count_it(i, entry, epoch, record, text)
   text = marked(text, mine, args[entry + 3] .. ' ' .. epoch .. ' ' .. until_s .. ' ' .. times .. ' ' .. second)
   pair(put_parts, thing, text)
   local from = entry + 8 + 3 * args[entry + 6]
-  for j = from, from + args[entry + 7] - 1 do
-    pair(put_parts, '#' .. args[j], second)
-    pair(note_ids, now, args[j])
+  local last = from + args[entry + 7] - 1
+  for j = from, last do
+    pair(put_parts, args[j], second)
+  end
+  if last >= from then
+    note_ids[#note_ids + 1] = second .. table.concat(args, '', from, last)
   end
   counted = counted + 1
 end
@@ -265,9 +266,9 @@ if grown == 0 and not (set_things[1] or file_due[1] or note_ids[1]) then
 end
 local raised = raise(things)
 write('ZADD', ends, set_ends)
-write('ZADD', look, set_look)
+write('RPUSH', look, set_look)
 write('ZADD', due, file_due)
-write('ZADD', ids, note_ids)
+write('RPUSH', ids, note_ids)
 if grown ~= 0 then
   call('HINCRBY', meta, 'bytes', grown)
 end

@@ -6,7 +6,7 @@
 --   things   every open key has its entry in `ends`, an extended one in `kept`; an open epoch without parts is taken out:
 --            nothing counts in it
 --   parts    parts of an epoch that is neither open nor closing are deleted; `bytes` is counted anew; every key with marks
---            has its entry in `look`, and every id one in `ids`
+--            has an entry in `look`, and every id one in `ids`; a scan may return a field twice, and two entries do no harm
 -- `sizes` has what was counted, since a scan may return a field twice; it is deleted at the end.
 -- KEYS  meta things due closing parts ends look kept ids sizes
 -- ARGV
@@ -17,12 +17,12 @@
 local meta, things, due, closing, parts, ends, look, kept, ids, sizes = unpack(KEYS)
 local PAGE = 256
 local now = clock()
-local noted = redis.call('HMGET', meta, 'hard', 'window', 'rebuild', 'rest')
-local hard_ms, window_ms = tonumber(noted[1] or 1800000), (noted[2] or 3600) * 1000
-if string.sub(noted[3] or '', 1, 5) ~= 'rest ' or noted[4] == 'done 0' then
+local noted = redis.call('HMGET', meta, 'hard', 'rebuild', 'rest')
+local hard_ms = tonumber(noted[1] or 1800000)
+if string.sub(noted[2] or '', 1, 5) ~= 'rest ' or noted[3] == 'done 0' then
   return {'DONE'}
 end
-local phase, cursor = string.match(noted[4] or '', '^(%a+) (%d+)$')
+local phase, cursor = string.match(noted[3] or '', '^(%a+) (%d+)$')
 local function open_key(thing, record)
   local epoch = string.sub(record, 1, 16)
   if redis.call('HEXISTS', parts, epoch .. thing) == 0 then
@@ -53,7 +53,7 @@ local function packed_part(field, value)
 end
 if not phase then
   phase, cursor = 'things', '0'
-  redis.call('UNLINK', sizes)
+  redis.call('UNLINK', sizes, look, ids)
   redis.call('HSET', meta, 'bytes', 0)
 end
 local page = redis.call('HSCAN', phase == 'things' and things or parts, cursor, 'COUNT', PAGE)
@@ -65,9 +65,9 @@ for i = 1, #page[2], 2 do
       open_key(field, value)
     end
   elseif kind == 61 then
-    redis.call('ZADD', look, 'NX', now + window_ms, field)
+    redis.call('RPUSH', look, string.format('%d', now / 1000) .. field)
   elseif kind == 35 then
-    redis.call('ZADD', ids, 'NX', value * 1000, string.sub(field, 2))
+    redis.call('RPUSH', ids, value .. field)
   else
     packed_part(field, value)
   end

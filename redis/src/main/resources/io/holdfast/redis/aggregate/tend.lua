@@ -45,43 +45,65 @@ local function end_epochs()
   end
   more = #ended == limit and 1 or more
 end
--- The marks of a key go when no epoch of it is open or unfinished, and all of them are too old.
-local function forget_marks()
-  local looked = redis.call('ZRANGEBYSCORE', look, '-inf', now, 'LIMIT', 0, limit)
-  for _, thing in ipairs(looked) do
-    local record = redis.call('HGET', things, thing)
-    local text = redis.call('HGET', parts, thing) or ''
+-- Takes the first entries of a list that are a window old; one from a time that has not come yet is from before the clock
+-- went back, and is taken as well. Each begins with a second. Calls `each` with its second and the rest; the entries leave the
+-- list after that, so a script that is cut inside repeats them.
+local function take_old(list, most, each)
+  local taken, last_second = 0, math.floor(now / 1000)
+  for _, entry in ipairs(redis.call('LRANGE', list, 0, most - 1)) do
+    local second, rest = string.match(entry, '^(%d+)(.*)$')
+    second = tonumber(second)
+    if second * 1000 > now - window_ms and second <= last_second then
+      break
+    end
     writing()
-    if not record and pruned(text, math.floor((now - window_ms) / 1000)) == '' then
-      redis.call('ZREM', look, thing)
-      redis.call('HDEL', parts, thing)
-      forgotten = forgotten + 1
-    else
-      redis.call('ZADD', look, now + window_ms, thing)
+    each(rest, second > last_second)
+    taken = taken + 1
+  end
+  if taken > 0 then
+    redis.call('LPOP', list, taken)
+  end
+  more = taken == most and 1 or more
+end
+local second = string.format('%d', now / 1000)
+-- The marks of a key go when no epoch of it is open or unfinished, and all of them are too old.
+local function forget_marks(thing)
+  local text = redis.call('HGET', parts, thing)
+  if not text then
+    return
+  end
+  if not redis.call('HGET', things, thing) and pruned(text, math.floor((now - window_ms) / 1000)) == '' then
+    redis.call('HDEL', parts, thing)
+    forgotten = forgotten + 1
+  else
+    redis.call('RPUSH', look, second .. thing)
+  end
+end
+-- The ids of an entry go when they counted a window ago. Those that count since the time of another entry stay for it.
+local function forget_ids(packed, from_the_future)
+  local names, old = {}, {}
+  for at = 1, #packed, 17 do
+    names[#names + 1] = string.sub(packed, at, at + 16)
+  end
+  for i, counted in ipairs(redis.call('HMGET', parts, unpack(names))) do
+    if counted and counted * 1000 <= now - window_ms then
+      old[#old + 1] = names[i]
+    elseif counted and from_the_future then
+      redis.call('HSET', parts, names[i], second)
+      redis.call('RPUSH', ids, second .. names[i])
     end
   end
-  more = #looked == limit and 1 or more
-end
-local function forget_ids()
-  local old = redis.call('ZRANGEBYSCORE', ids, '-inf', now - window_ms, 'LIMIT', 0, limit)
   if old[1] then
-    writing()
-    local fields = {}
-    for i, id in ipairs(old) do
-      fields[i] = '#' .. id
-    end
-    redis.call('ZREM', ids, unpack(old))
-    redis.call('HDEL', parts, unpack(fields))
+    redis.call('HDEL', parts, unpack(old))
     forgotten = forgotten + #old
   end
-  more = #old == limit and 1 or more
 end
 if now >= quiet_until then
   end_epochs()
   redis.call('ZREMRANGEBYSCORE', kept, '-inf', now)
   if now >= tonumber(known[3] or 0) then
-    forget_marks()
-    forget_ids()
+    take_old(look, limit, forget_marks)
+    take_old(ids, math.ceil(limit / 16), forget_ids)
   end
 end
 if raised then

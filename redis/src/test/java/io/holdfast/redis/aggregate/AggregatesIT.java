@@ -336,7 +336,11 @@ class AggregatesIT {
         try (Jedis jedis = redis.client()) {
             for (int shard = 0; shard < Stage.SHARDS; shard++) {
                 String key = "hf:{aggregate:visits:" + shard + "}:" + part;
-                sum += part.equals("parts") ? jedis.hlen(key) : jedis.zcard(key);
+                sum += switch (part) {
+                    case "parts" -> jedis.hlen(key);
+                    case "ids", "look" -> jedis.llen(key);
+                    default -> jedis.zcard(key);
+                };
             }
         }
         return sum;

@@ -60,6 +60,7 @@ class CloseFindingsIT {
         assertThat(queue).hasSize(40);
         stage.pass(Stage.CLAIM.multipliedBy(5));
         assertThat(b.closedIds()).as("its claims are renewed while it waits").isEmpty();
+        assertThat(queue).as("and none ran out and was claimed again").hasSize(40);
         a.loses = call -> true; // cut off for longer than a claim: b takes all of them over
         stage.pass(Stage.CLAIM.plus(POLL));
         assertThat(b.closedIds()).containsExactlyInAnyOrderElementsOf(ids);
@@ -69,6 +70,33 @@ class CloseFindingsIT {
         }
         assertThat(a.closed).as("handlers whose claims were lost").isEmpty();
         assertThat(b.sessions.deadLetters(100)).isEmpty();
+    }
+
+    /** H10: a handler that runs is awaited and its result is stored before close() returns. */
+    @Test
+    void closeWaitsForAHandlerThatRuns() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.executor(task -> Thread.ofPlatform().daemon().start(task)));
+        a.handler = claim -> {
+            begun.countDown();
+            try {
+                mayEnd.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("interrupted", e);
+            }
+        };
+        a.acquire("x").close();
+        stage.pass(Stage.GRACE.plus(POLL));
+        assertThat(begun.await(10, SECONDS)).isTrue();
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(a.sessions::close);
+        await().during(Duration.ofMillis(300)).atMost(Duration.ofSeconds(10)).until(() -> !closing.isDone());
+        mayEnd.countDown();
+        assertThat(closing).succeedsWithin(Duration.ofSeconds(10));
+        assertThat(a.closedIds()).containsExactly("x");
+        assertThat(a.sessions.view().stats().closing()).isZero();
     }
 
     /** H11 and H26: a claimer that dies is no failure of the handler. */

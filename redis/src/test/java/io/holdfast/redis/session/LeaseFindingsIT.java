@@ -48,8 +48,8 @@ class LeaseFindingsIT {
         passUntilRenewed(a);
         a.stalled = true;
         stage.pass(Duration.ofSeconds(5));
-        stage.jump(Duration.ofSeconds(8));
-        stage.passWithout(a, Duration.ofSeconds(12)); // 25 s after the last renewal by the server, 17 s by the instance
+        stage.jump(Duration.ofSeconds(7)); // with up to two seconds between looks still less than half a lease
+        stage.passWithout(a, Duration.ofSeconds(12)); // 24 s after the last renewal by the server, 17 s by the instance
         assertThat(hold.isValid()).as("the instance cannot know").isTrue();
         assertThat(b.closedIds()).isEmpty();
         a.stalled = false;

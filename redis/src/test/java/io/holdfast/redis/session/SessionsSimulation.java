@@ -128,6 +128,9 @@ class SessionsSimulation {
             fill(random.nextInt(4) == 0); // what is held is held on a full server, too
             network.deliverAll();
             settle();
+            onlyWhatIsNotOpenIsDoubted();
+            fill(false);
+            settle();
             holdersAreExact();
             everythingEnds();
         }
@@ -186,11 +189,23 @@ class SessionsSimulation {
             assertThat(model.violations).isEmpty();
         }
 
+        /** On a full server what is open is held; a session whose life has ended cannot be opened again, and is doubted. */
+        private void onlyWhatIsNotOpenIsDoubted() {
+            for (SimulatedInstance instance : instances) {
+                for (String id : instance.doubted()) {
+                    assertThat(instance.sessions().view().open(id))
+                            .as("%s, which instance %s doubts; the server is full: %s", id, instance.number, full)
+                            .isEmpty();
+                    assertThat(full).isTrue();
+                }
+            }
+        }
+
         private void holdersAreExact() {
             for (SimulatedInstance instance : instances) {
-                assertThat(instance.invalid())
+                assertThat(instance.doubted())
                         .as("holds that instance %s doubts", instance.number)
-                        .isZero();
+                        .isEmpty();
             }
             for (int i = 0; i < SESSIONS; i++) {
                 String id = "s" + i;

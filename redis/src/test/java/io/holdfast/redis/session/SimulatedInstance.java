@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /** One instance of the real code whose duties, callbacks and death are in the hands of the simulation. */
 final class SimulatedInstance {
@@ -201,8 +202,11 @@ final class SimulatedInstance {
     }
 
     /** Holds that the real code itself does not believe in. */
-    long invalid() {
-        return holds.values().stream().filter(hold -> !hold.isValid()).count();
+    Set<String> doubted() {
+        return holds.entrySet().stream()
+                .filter(hold -> !hold.getValue().isValid())
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
     }
 
     Set<String> held() {
