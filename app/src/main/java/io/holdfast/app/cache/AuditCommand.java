@@ -24,7 +24,8 @@ final class AuditCommand extends CacheCommand {
 
     @Option(
             names = "--under-lock",
-            description = "Attach, and keep others from writing meanwhile. A damaged cache of no living process is rebuilt.")
+            description =
+                    "Attach, and keep others from writing meanwhile. A damaged cache of no living process is rebuilt.")
     private boolean underLock;
 
     @Override
