@@ -19,7 +19,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -35,6 +38,7 @@ import picocli.CommandLine.Parameters;
             "  bench/run link --json=link.json",
             "  bench/run graph --server /usr/bin/redis-server",
             "  bench/run slab --trace requests.trace.gz",
+            "  bench/run slab --part wall --part processes",
             "  bench/run soak --minutes 30",
             "  bench/run sessions --against ../holdfast-before",
             "",
@@ -95,6 +99,13 @@ public final class BenchCommand extends CliCommand {
             description = "With --against: how often each is measured (default 3).")
     private int rounds = 3;
 
+    @Option(
+            names = "--part",
+            paramLabel = "NAME",
+            description = "For suite slab: measure only this part: cpu, wall, processes, latency, large or hits."
+                    + " Repeatable.")
+    private Set<String> parts = new LinkedHashSet<>();
+
     @Option(names = "--json-file", hidden = true)
     private @Nullable Path jsonFile;
 
@@ -130,6 +141,15 @@ public final class BenchCommand extends CliCommand {
         if (minutes < 1) {
             throw HoldfastException.misuse("--minutes " + minutes, "give 1 or more");
         }
+        for (String part : parts) {
+            if (!chosen.parts().contains(part)) {
+                throw HoldfastException.misuse(
+                        "suite " + suite + " has no part '" + part + "'",
+                        chosen.parts().isEmpty()
+                                ? "leave --part out"
+                                : "use one of " + String.join(", ", new TreeSet<>(chosen.parts())));
+            }
+        }
         if (against != null) {
             return against(chosen, against, console);
         }
@@ -141,7 +161,7 @@ public final class BenchCommand extends CliCommand {
         }
         console.note(chosen.name() + ": " + chosen.description() + (quick ? " (quick)" : ""));
         long begin = System.nanoTime();
-        Run run = new Run(quick, traces, minutes, console);
+        Run run = new Run(quick, traces, minutes, parts, console);
         chosen.measure(run);
         double seconds = (System.nanoTime() - begin) / 1e9;
         Outcome outcome = new Outcome(chosen.name(), quick, seconds, Machine.here(), run.rows());
@@ -159,6 +179,7 @@ public final class BenchCommand extends CliCommand {
         if (quick) {
             arguments.add("--quick");
         }
+        parts.forEach(part -> arguments.addAll(List.of("--part", part)));
         if (server != null) {
             arguments.addAll(List.of("--server", server.toAbsolutePath().toString()));
         }

@@ -4,6 +4,7 @@ import io.holdfast.app.cli.Console;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /** One run of a suite: how large it may be, and where its rows go. */
 public final class Run {
@@ -12,10 +13,12 @@ public final class Run {
     private final Console console;
     private final List<Path> traces;
     private final int minutes;
+    private final Set<String> parts;
     private final List<Row> rows = new ArrayList<>();
 
-    Run(boolean quick, List<Path> traces, int minutes, Console console) {
+    Run(boolean quick, List<Path> traces, int minutes, Set<String> parts, Console console) {
         this.minutes = minutes;
+        this.parts = Set.copyOf(parts);
         this.traces = List.copyOf(traces);
         this.quick = quick;
         this.console = console;
@@ -39,6 +42,11 @@ public final class Run {
     /** How long a suite runs that has no natural end. */
     public int minutes() {
         return minutes;
+    }
+
+    /** Whether this part of the suite is to be measured: all are, unless some were named. */
+    public boolean includes(String part) {
+        return parts.isEmpty() || parts.contains(part);
     }
 
     public void row(Row row) {

@@ -1,5 +1,7 @@
 package io.holdfast.bench;
 
+import java.util.Set;
+
 /**
  * One subject that is measured side by side with its peers. A suite runs all contenders in the same process run, round
  * by round, and reports rows; it asserts nothing.
@@ -11,6 +13,11 @@ public interface Suite {
 
     /** One line for people. */
     String description();
+
+    /** What can be measured alone, by name; none if the suite is always measured as a whole. */
+    default Set<String> parts() {
+        return Set.of();
+    }
 
     void measure(Run run) throws Exception;
 }

@@ -4,14 +4,8 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -45,17 +39,11 @@ final class Descriptor implements AutoCloseable {
     private static final int EAGAIN = 11;
     private static final int EACCES = 13;
 
-    private static final StructLayout FLOCK = MemoryLayout.structLayout(
-            ValueLayout.JAVA_SHORT.withName("type"),
-            ValueLayout.JAVA_SHORT.withName("whence"),
-            MemoryLayout.paddingLayout(4),
-            ValueLayout.JAVA_LONG.withName("start"),
-            ValueLayout.JAVA_LONG.withName("length"),
-            ValueLayout.JAVA_INT.withName("pid"),
-            MemoryLayout.paddingLayout(4));
-    private static final VarHandle TYPE = FLOCK.varHandle(MemoryLayout.PathElement.groupElement("type"));
-    private static final VarHandle START = FLOCK.varHandle(MemoryLayout.PathElement.groupElement("start"));
-    private static final VarHandle LENGTH = FLOCK.varHandle(MemoryLayout.PathElement.groupElement("length"));
+    // struct flock
+    private static final long FLOCK_BYTES = 32;
+    private static final long FLOCK_TYPE = 0;
+    private static final long FLOCK_START = 8;
+    private static final long FLOCK_LENGTH = 16;
     private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Path path;
@@ -83,30 +71,21 @@ final class Descriptor implements AutoCloseable {
 
     private static Descriptor open(Path path, int flags) throws IOException {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment error = scratch.allocate(Native.ERRNO);
             MemorySegment name = scratch.allocateFrom(path.toAbsolutePath().toString());
-            int number = (int) Native.OPEN.invokeExact(error, name, flags | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
-            if (number < 0) {
-                int errno = errno(error);
-                throw errno == ENOENT
-                        ? new NoSuchFileException(path.toString())
-                        : new IOException(path + ": open ended with errno " + errno);
+            long number = SystemCall.OPEN.call(name.address(), flags | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
+            if (number == -ENOENT) {
+                throw new NoSuchFileException(path.toString());
             }
-            return new Descriptor(path, number);
-        } catch (IOException | RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable t) {
-            throw new IllegalStateException(t);
+            if (number < 0) {
+                throw new IOException(path + ": open ended with errno " + -number);
+            }
+            return new Descriptor(path, (int) number);
         }
     }
 
     /** The user that this process acts as; /proc/self tells another one of processes that may not be dumped. */
     static int effectiveUser() {
-        try {
-            return (int) Native.GETEUID.invokeExact();
-        } catch (Throwable t) {
-            throw new IllegalStateException(t);
-        }
+        return (int) SystemCall.GETEUID.call(0, 0, 0);
     }
 
     /** A channel on this very file, whatever its name means by now. */
@@ -162,27 +141,21 @@ final class Descriptor implements AutoCloseable {
     boolean isLockedElsewhere(long at) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = control(scratch, F_OFD_GETLK, at);
-            return found == null || (short) TYPE.get(found, 0L) != F_UNLCK;
+            return found == null || found.get(ValueLayout.JAVA_SHORT, FLOCK_TYPE) != F_UNLCK;
         }
     }
 
     /** What the kernel returned; null if another descriptor has the byte locked. */
     private @Nullable MemorySegment control(Arena scratch, int command, long at) {
-        MemorySegment error = scratch.allocate(Native.ERRNO);
-        MemorySegment flock = scratch.allocate(FLOCK);
-        TYPE.set(flock, 0L, F_WRLCK);
-        START.set(flock, 0L, at);
-        LENGTH.set(flock, 0L, 1L);
-        int returned;
-        try {
-            returned = (int) Native.FCNTL.invokeExact(error, number, command, flock);
-        } catch (Throwable t) {
-            throw new IllegalStateException(t);
-        }
+        MemorySegment flock = scratch.allocate(FLOCK_BYTES, Long.BYTES);
+        flock.set(ValueLayout.JAVA_SHORT, FLOCK_TYPE, F_WRLCK);
+        flock.set(ValueLayout.JAVA_LONG, FLOCK_START, at);
+        flock.set(ValueLayout.JAVA_LONG, FLOCK_LENGTH, 1);
+        long returned = SystemCall.FCNTL.call(number, command, flock.address());
         if (returned >= 0) {
             return flock;
         }
-        int errno = errno(error);
+        long errno = -returned;
         if (errno == EAGAIN || errno == EACCES) {
             return null;
         }
@@ -193,42 +166,8 @@ final class Descriptor implements AutoCloseable {
                 null);
     }
 
-    private static int errno(MemorySegment error) {
-        return error.get(ValueLayout.JAVA_INT, 0);
-    }
-
     @Override
     public void close() {
-        try {
-            int ignored = (int) Native.CLOSE.invokeExact(number);
-        } catch (Throwable t) {
-            throw new IllegalStateException(t);
-        }
-    }
-
-    /** Made when first needed: linking takes a tenth of a second. */
-    private static final class Native {
-
-        static final StructLayout ERRNO = Linker.Option.captureStateLayout();
-        static final MethodHandle OPEN = function(
-                "open",
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT),
-                Linker.Option.firstVariadicArg(2),
-                Linker.Option.captureCallState("errno"));
-        static final MethodHandle FCNTL = function(
-                "fcntl",
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.ADDRESS),
-                Linker.Option.firstVariadicArg(2),
-                Linker.Option.captureCallState("errno"));
-        static final MethodHandle CLOSE =
-                function("close", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-        static final MethodHandle GETEUID = function("geteuid", FunctionDescriptor.of(ValueLayout.JAVA_INT));
-
-        private static MethodHandle function(String name, FunctionDescriptor type, Linker.Option... options) {
-            Linker linker = Linker.nativeLinker();
-            return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
-        }
+        long ignored = SystemCall.CLOSE.call(number, 0, 0);
     }
 }

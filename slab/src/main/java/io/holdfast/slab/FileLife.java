@@ -4,7 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.random.RandomGenerator;
+import java.util.SplittableRandom;
 
 /**
  * Signs of life by locks on the cache file itself: a process that opens the cache takes a name that no living process has,
@@ -42,9 +42,10 @@ final class FileLife implements Life {
     }
 
     private static long lockedName(Descriptor descriptor) {
-        RandomGenerator random = RandomGenerator.getDefault();
+        SplittableRandom random = new SplittableRandom();
+        long pid = SystemCall.GETPID.call(0, 0, 0);
         for (int i = 0; i < TRIES_MOST; i++) {
-            long name = Life.name(ProcessHandle.current().pid(), random.nextLong());
+            long name = Life.name(pid, random.nextLong());
             if (descriptor.tryLock(name)) {
                 return name;
             }

@@ -3,11 +3,7 @@ package io.holdfast.slab;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
@@ -93,29 +89,15 @@ final class LargePages {
     }
 
     /** Stops when the kernel refuses, or has taken too long to find large pages: the rest stays small. */
-    private static void collapse(MemorySegment file) throws Throwable {
+    private static void collapse(MemorySegment file) {
         long deadline = System.nanoTime() + PATIENCE_NANOS;
         for (long at = 0; at < file.byteSize(); at += STEP_BYTES) {
             long length = Math.min(STEP_BYTES, file.byteSize() - at);
-            int refused = (int) Native.MADVISE.invokeExact(file.address() + at, length, MADV_COLLAPSE);
+            long refused = SystemCall.MADVISE.call(file.address() + at, length, MADV_COLLAPSE);
             if (refused != 0 || System.nanoTime() - deadline >= 0) {
                 LOG.log(Level.DEBUG, "a slab cache is in large pages up to offset {0} of {1}", at, file.byteSize());
                 return;
             }
-        }
-    }
-
-    /** Made when first needed: linking takes a tenth of a second, and who attaches to a cache does without. */
-    private static final class Native {
-
-        static final MethodHandle MADVISE = madvise();
-
-        private static MethodHandle madvise() {
-            Linker linker = Linker.nativeLinker();
-            return linker.downcallHandle(
-                    linker.defaultLookup().findOrThrow("madvise"),
-                    FunctionDescriptor.of(
-                            ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
         }
     }
 }

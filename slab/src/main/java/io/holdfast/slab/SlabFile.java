@@ -20,7 +20,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.random.RandomGenerator;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -305,7 +305,7 @@ final class SlabFile {
             }
             MemorySegment segment = channel.map(MapMode.READ_WRITE, 0, size, arena);
             Shards.format(Shards.cut(segment, layout, Memory::new), layout, nowMillis);
-            layout.writeHeader(segment, host, RandomGenerator.getDefault().nextLong(), nowMillis);
+            layout.writeHeader(segment, host, new SplittableRandom().nextLong(), nowMillis);
         }
     }
 }

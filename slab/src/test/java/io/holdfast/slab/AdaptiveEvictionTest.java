@@ -3,16 +3,23 @@ package io.holdfast.slab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.Time;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 /** Which values go when room is needed, under preset ADAPTIVE. */
 class AdaptiveEvictionTest extends OpenCaches {
 
+    /** Each file has a hash of its own, and with it the ratio differs by some thousandths: the middle of three counts. */
     @Test
     void sizesThatShiftDoNotCalcifyTheCache() {
-        SlabCache cache =
-                open(SlabCache.builder(directory.resolve("shift")).size(8 << 20).time(Time.system()));
-        assertThat(shift(cache)).isGreaterThanOrEqualTo(0.93);
+        double[] ratios = new double[3];
+        for (int i = 0; i < ratios.length; i++) {
+            ratios[i] = shift(open(SlabCache.builder(directory.resolve("shift" + i))
+                    .size(8 << 20)
+                    .time(Time.system())));
+        }
+        Arrays.sort(ratios);
+        assertThat(ratios[1]).as(Arrays.toString(ratios)).isGreaterThanOrEqualTo(0.93);
     }
 
     @Test

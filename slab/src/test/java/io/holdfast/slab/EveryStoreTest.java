@@ -39,7 +39,9 @@ class EveryStoreTest {
         REWRITTEN(KEY, LENGTH, 0),
         REWRITTEN_IN_ANOTHER_LENGTH(KEY, LENGTH - 2, 0),
         REPLACED_ELSEWHERE(KEY, 100, LAYOUT.sizes.chunksPerPage(SLOT)),
+        REPLACED_BY_A_RUN_OF_UNITS(KEY, 3_000, LAYOUT.sizes.chunksPerPage(SLOT)),
         STORED_FOR_A_VICTIM_AFTER_OTHERS_WENT_ROUND(NEW_KEY, LENGTH, 1),
+        STORED_AS_A_RUN_OF_UNITS(NEW_KEY, 3_000, LAYOUT.sizes.chunksPerPage(SLOT)),
         REMOVED(KEY, -1, 0);
 
         final int key;
@@ -241,7 +243,7 @@ class EveryStoreTest {
                             .as("what was oldest has others before it")
                             .isNotZero();
                 }
-                case REPLACED_ELSEWHERE, REMOVED ->
+                case REPLACED_ELSEWHERE, REPLACED_BY_A_RUN_OF_UNITS, STORED_AS_A_RUN_OF_UNITS, REMOVED ->
                     assertThat(slots.items(SLOT)).isLessThan(VALUES);
             }
         }

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -21,6 +22,10 @@ import org.junit.jupiter.api.io.TempDir;
 class RestartIT {
 
     private static final int VALUES = 2_000;
+    private static final int LOADERS = 4;
+    private static final int LOADS_OF_ONE = 64;
+    /** What a process returns that ends as if killed, having done what it was to do. */
+    private static final int DIED = 9;
 
     @TempDir
     Path directory;
@@ -104,21 +109,40 @@ class RestartIT {
     @Test
     void killedLoadersLeaveEveryKeyLoadable() {
         Path file = directory.resolve("loads");
-        try (SlabCache cache = MixedWork.builder(file, Preset.ADAPTIVE).open()) {
-            for (int i = 0; i < 4; i++) {
-                try (ChildJvm jvm =
-                        ChildJvm.of(ManyLoads.class).arguments(file, i * 64).launch()) {
-                    jvm.awaitLine("LOADING"::equals);
-                    jvm.kill();
-                    jvm.awaitExit();
+        List<ChildJvm> loaders = new ArrayList<>();
+        try {
+            for (int i = 0; i < LOADERS; i++) {
+                loaders.add(ChildJvm.of(ManyLoads.class)
+                        .arguments(file, i * LOADS_OF_ONE)
+                        .launch());
+            }
+            loaders.forEach(jvm -> jvm.awaitLine("LOADING"::equals));
+            loaders.forEach(ChildJvm::kill);
+            loaders.forEach(ChildJvm::awaitExit);
+        } finally {
+            loaders.forEach(ChildJvm::close);
+        }
+        try (ChildJvm next = ChildJvm.of(NextLoader.class).arguments(file).start()) {
+            assertThat(next.awaitLine(line -> line.startsWith("LOADED"))).isEqualTo("LOADED " + LOADERS * LOADS_OF_ONE);
+        }
+    }
+
+    /** In a child: file. Loads all keys that the others were loading, and reads them. */
+    static final class NextLoader {
+        public static void main(String[] arguments) {
+            int loaded = 0;
+            try (SlabCache cache =
+                    MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE).open()) {
+                ChildJvm.sayReady();
+                for (int i = 0; i < LOADERS * LOADS_OF_ONE; i++) {
+                    byte[] value = Cargo.value(i, 3, 64);
+                    byte[] got = cache.getOrLoad(Cargo.key(i), key -> value, Duration.ofSeconds(5));
+                    byte[] kept = cache.get(Cargo.key(i));
+                    loaded += Arrays.equals(got, value) && Arrays.equals(kept, value) ? 1 : 0;
                 }
             }
-            for (int i = 0; i < 256; i++) {
-                byte[] value = Cargo.value(i, 3, 64);
-                assertThat(cache.getOrLoad(Cargo.key(i), key -> value, Duration.ofSeconds(5)))
-                        .isEqualTo(value);
-                assertThat(cache.get(Cargo.key(i))).as("key " + i).isEqualTo(value);
-            }
+            ChildJvm.say("LOADED " + loaded);
+            System.exit(0);
         }
     }
 
@@ -127,8 +151,8 @@ class RestartIT {
         public static void main(String[] arguments) throws Exception {
             SlabCache cache =
                     MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE).open();
-            CountDownLatch loading = new CountDownLatch(64);
-            for (int i = 0; i < 64; i++) {
+            CountDownLatch loading = new CountDownLatch(LOADS_OF_ONE);
+            for (int i = 0; i < LOADS_OF_ONE; i++) {
                 int key = Integer.parseInt(arguments[1]) + i;
                 Thread.ofPlatform()
                         .start(() -> cache.getOrLoad(
@@ -147,53 +171,58 @@ class RestartIT {
         }
     }
 
+    /** As a container that ends and is started anew: both processes are number 1 of a pid namespace of their own. */
     @Test
     void processInAnotherPidNamespaceTakesTheCacheOver() throws Exception {
-        assumeTrue(run("unshare", "--pid", "--fork", "true") == 0, "needs the right to make a pid namespace");
+        assumeTrue(inPod("true") == 0, "needs the right to make a pid namespace");
         Path file = directory.resolve("pod");
-        try (ChildJvm jvm = ChildJvm.of(MixedWork.class)
-                .arguments(file, Preset.ADAPTIVE, 5, Long.MAX_VALUE)
-                .start()) {
-            jvm.kill();
-            jvm.awaitExit();
-        }
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        String path = System.getProperty("java.class.path");
-        assertThat(run(
-                        "unshare",
-                        "--pid",
-                        "--fork",
-                        java,
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        path,
-                        Pod.class.getName(),
-                        file.toString()))
-                .isZero();
+        assertThat(inPod(java(Pod.class, file, "dies"))).isEqualTo(DIED);
+        assertThat(inPod(java(Pod.class, file, "takes over"))).isZero();
         try (SlabCache cache = SlabCache.attach(file)) {
             assertThat(cache.get(Cargo.key(1))).isEqualTo(Cargo.value(1, 1, 300));
+            assertThat(cache.get(Cargo.key(2))).isEqualTo(Cargo.value(2, 1, 300));
             assertThat(cache.audit().problems()).isEmpty();
         }
     }
 
-    private static int run(String... command) throws IOException, InterruptedException {
+    private static String[] java(Class<?> main, Path file, String role) {
+        return new String[] {
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "--enable-native-access=ALL-UNNAMED",
+            "-cp",
+            System.getProperty("java.class.path"),
+            main.getName(),
+            file.toString(),
+            role
+        };
+    }
+
+    private static int inPod(String... command) throws IOException, InterruptedException {
+        List<String> words = new ArrayList<>(List.of("unshare", "--pid", "--fork", "--mount-proc"));
+        words.addAll(List.of(command));
         try {
-            return new ProcessBuilder(command).inheritIO().start().waitFor();
+            return new ProcessBuilder(words).inheritIO().start().waitFor();
         } catch (IOException e) {
             return -1; // there is no such program
         }
     }
 
-    /** In a child with a pid of its own making: file. */
+    /** In a child that is process 1: file, role. */
     static final class Pod {
         public static void main(String[] arguments) {
-            try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
-                System.exit(
-                        cache.put(Cargo.key(1), Cargo.value(1, 1, 300)).stored()
-                                        && cache.stats().processes().size() == 1
-                                ? 0
-                                : 1);
-            }
+            boolean first = arguments[1].equals("dies");
+            SlabCache cache = MixedWork.builder(Path.of(arguments[0]), Preset.ADAPTIVE)
+                    .busyAfter(Duration.ofMillis(500))
+                    .open();
+            int key = first ? 1 : 2;
+            boolean isOne = ProcessHandle.current().pid() == 1;
+            boolean alone = cache.stats().processes().stream()
+                            .filter(SlabStats.AttachedProcess::alive)
+                            .count()
+                    == 1;
+            boolean kept = first || cache.get(Cargo.key(1)) != null;
+            boolean stored = cache.put(Cargo.key(key), Cargo.value(key, 1, 300)).stored();
+            Runtime.getRuntime().halt(isOne && alone && kept && stored ? first ? DIED : 0 : 1);
         }
     }
 }

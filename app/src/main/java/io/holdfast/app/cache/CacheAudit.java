@@ -1,5 +1,7 @@
 package io.holdfast.app.cache;
 
+import io.holdfast.HoldfastException;
+import io.holdfast.HoldfastException.Category;
 import io.holdfast.slab.AuditReport;
 import io.holdfast.slab.SlabCache;
 import io.holdfast.slab.SlabInspector;
@@ -10,12 +12,21 @@ public final class CacheAudit {
 
     private CacheAudit() {}
 
-    /** Attaches to the cache only if living processes write to it all the time: they have repaired it already. */
+    /** Changes nothing; RETRY if others write to the cache all the time, so that no walk sees one state of it. */
     public static AuditReport of(Path path) {
-        return SlabInspector.of(path).audit().orElseGet(() -> {
-            try (SlabCache cache = SlabCache.attach(path)) {
-                return cache.audit();
-            }
-        });
+        return SlabInspector.of(path)
+                .audit()
+                .orElseThrow(() -> new HoldfastException(
+                        Category.RETRY,
+                        "the cache " + path + " is being written to, so that no walk sees one state of it",
+                        "run 'holdfast cache audit --under-lock', which keeps others from writing, or stop them",
+                        null));
+    }
+
+    /** Attaches to the cache as one more process, and keeps others from writing to a shard while it is walked. */
+    static AuditReport underLock(Path path) {
+        try (SlabCache cache = SlabCache.attach(path)) {
+            return cache.audit();
+        }
     }
 }

@@ -100,12 +100,18 @@ final class StatsCommand extends LookCommand {
                     "written before this boot, or on another machine: who opens it next replaces it by an empty one");
         }
         List<String> held = cache.lockHolders().stream()
-                .map(holder -> "the lock of shard " + holder.shard()
-                        + (holder.alive()
-                                ? " is held by process " + holder.pid() + "; if it stays so, look whether it is stopped"
-                                : " was held by process " + holder.pid() + ", which is dead: the next put repairs"))
+                .map(holder -> "the lock of shard " + holder.shard() + state(holder))
                 .toList();
         return held.isEmpty() ? List.of(stats.shards() == 1 ? "the lock is free" : "all locks are free") : held;
+    }
+
+    private static String state(SlabInspector.LockHolder holder) {
+        if (holder.pid() == 0) {
+            return " was left by a call that failed: the next put repairs";
+        }
+        return holder.alive()
+                ? " is held by process " + holder.pid() + "; if it stays so, look whether it is stopped"
+                : " was held by process " + holder.pid() + ", which is dead: the next put repairs";
     }
 
     static Table slots(SlabStats stats) {

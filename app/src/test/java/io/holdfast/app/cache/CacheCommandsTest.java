@@ -6,6 +6,7 @@ import io.holdfast.app.HoldfastCommands;
 import io.holdfast.app.cli.Cli;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.ExitCode;
+import io.holdfast.slab.SlabCache;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -101,6 +102,51 @@ class CacheCommandsTest {
         assertThat(out.toString()).contains("wrong checksum");
         assertThat(run("cache", "audit", file())).isEqualTo(ExitCode.FINDING);
         assertThat(digest()).isEqualTo(damaged).isNotEqualTo(before);
+    }
+
+    @Test
+    void auditOfACacheThatIsWrittenToHasNoAnswerAndLeavesItAsItIs() throws Exception {
+        try (SlabCache cache = SlabCache.open(directory.resolve("pages"), SlabCache.mebibytes(2))) {
+            setWord(LOCK, word(FIRST_PROCESS)); // this very process is in the middle of a put
+            byte[] before = digest();
+            assertThat(run("cache", "audit", file())).isEqualTo(ExitCode.UNREACHABLE);
+            assertThat(err.toString()).contains("is being written to", "--under-lock");
+            assertThat(run("cache", "stats", file())).isEqualTo(ExitCode.OK);
+            assertThat(out.toString())
+                    .contains("the lock of shard 0 is held by process "
+                            + ProcessHandle.current().pid());
+            assertThat(digest()).isEqualTo(before);
+            setWord(LOCK, 0);
+            assertThat(run("cache", "audit", file(), "--under-lock")).isEqualTo(ExitCode.OK);
+            assertThat(out.toString()).contains("all counts agree");
+            assertThat(cache.audit().isClean()).isTrue();
+        }
+    }
+
+    @Test
+    void lockThatAFailedCallLeftIsNotSaidToBeOfAProcess() throws IOException {
+        run("cache", "put", file(), "front", "hello", "--create", "2MiB");
+        setWord(LOCK, 1);
+        assertThat(run("cache", "stats", file())).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).contains("the lock of shard 0 was left by a call that failed: the next put repairs");
+    }
+
+    private static final long LOCK = 4_096;
+    private static final long FIRST_PROCESS = 24_576;
+
+    private long word(long at) throws IOException {
+        try (FileChannel channel = FileChannel.open(slab(), StandardOpenOption.READ)) {
+            ByteBuffer word = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+            channel.read(word, at);
+            return word.flip().getLong();
+        }
+    }
+
+    private void setWord(long at, long value) throws IOException {
+        try (FileChannel channel = FileChannel.open(slab(), StandardOpenOption.WRITE)) {
+            ByteBuffer word = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+            channel.write(word.putLong(value).flip(), at);
+        }
     }
 
     /** The value is found by its bytes. */

@@ -26,6 +26,7 @@ import org.HdrHistogram.Histogram;
  *   wallget, wallput THREADS OPERATIONS                -> million operations per second of the clock, all threads together
  *   large OPERATIONS        puts of 33 to 256 KiB      -> thousand operations per CPU-second
  *   latency OPERATIONS      one thread                 -> p99.9 of get and put in microseconds
+ *   cpu OPERATIONS          one thread                 -> p99.9 and longest of put, CPU time of the thread in microseconds
  *   hold OPERATIONS         a new cache in this JVM    -> longest hold of its lock in microseconds, where there is one
  *   facts
  * </pre>
@@ -83,6 +84,7 @@ final class PeerMain {
             case "wallput" -> number(wall(words, false));
             case "large" -> number(large(Integer.parseInt(words[1])));
             case "latency" -> latency(Integer.parseInt(words[1]));
+            case "cpu" -> cpu(Integer.parseInt(words[1]));
             case "hold" -> number(longestHold(Integer.parseInt(words[1])));
             case "facts" -> peer.facts();
             default -> throw new IllegalArgumentException(words[0]);
@@ -241,5 +243,20 @@ final class PeerMain {
         }
         sink = sum;
         return number(gets.getValueAtPercentile(99.9) / 1e3) + " " + number(puts.getValueAtPercentile(99.9) / 1e3);
+    }
+
+    /** What the scheduler does to a thread does not count here. The first half of the puts is to warm up. */
+    private String cpu(int operations) {
+        int[] stream = peer.evicts() ? workload.stream(operations) : present(operations);
+        Histogram puts = new Histogram(3);
+        for (int i = 0; i < stream.length; i++) {
+            long before = Meter.threadCpuNanos();
+            peer.put(stream[i], values[Workload.lengthOf(stream[i])]);
+            long took = Meter.threadCpuNanos() - before;
+            if (i >= stream.length / 2) {
+                puts.recordValue(took);
+            }
+        }
+        return number(puts.getValueAtPercentile(99.9) / 1e3) + " " + number(puts.getMaxValue() / 1e3);
     }
 }

@@ -16,6 +16,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -26,6 +27,13 @@ import java.util.stream.Stream;
  * the clock stand beside them: these want a machine with nothing else to do.
  */
 public final class SlabSuite implements Suite {
+
+    private static final String CPU = "cpu";
+    private static final String BY_THE_CLOCK = "wall";
+    private static final String PROCESSES = "processes";
+    private static final String LATENCY = "latency";
+    private static final String LARGE = "large";
+    private static final String HITS = "hits";
 
     private static final List<Integer> WALL = List.of(1, 2, 4, 8);
     private static final int PROCESSES_MOST = 4;
@@ -58,12 +66,21 @@ public final class SlabSuite implements Suite {
     }
 
     @Override
+    public Set<String> parts() {
+        return Set.of(CPU, BY_THE_CLOCK, PROCESSES, LATENCY, LARGE, HITS);
+    }
+
+    @Override
     public void measure(Run run) throws Exception {
         List<Trace> traces = HitRatios.given(run);
         Path folder = Files.createTempDirectory(sharedMemory(), "holdfast-bench-");
         try {
-            speeds(run, folder);
-            HitRatios.measure(run, folder, traces);
+            if (Stream.of(CPU, BY_THE_CLOCK, PROCESSES, LATENCY, LARGE).anyMatch(run::includes)) {
+                speeds(run, folder);
+            }
+            if (run.includes(HITS)) {
+                HitRatios.measure(run, folder, traces);
+            }
         } finally {
             delete(folder);
         }
@@ -108,6 +125,14 @@ public final class SlabSuite implements Suite {
                         .start());
     }
 
+    private static boolean isNeeded(CachePeer.Kind kind, Run run) {
+        return kind == CachePeer.Kind.HOLDFAST
+                || run.includes(CPU)
+                || (run.includes(BY_THE_CLOCK) && kind.hasWallRows())
+                || (run.includes(LATENCY) && (kind.hasWallRows() || kind == CachePeer.Kind.CAFFEINE))
+                || (run.includes(LARGE) && kind.takesLargeValues());
+    }
+
     private static void speeds(Run run, Path folder) {
         long bytes = SlabCache.mebibytes(run.size(256, 32));
         int keys = run.size(1_000_000, 125_000);
@@ -119,6 +144,9 @@ public final class SlabSuite implements Suite {
         try {
             Map<CachePeer.Kind, Double> ratios = new EnumMap<>(CachePeer.Kind.class);
             for (CachePeer.Kind kind : CachePeer.Kind.values()) {
+                if (!isNeeded(kind, run)) {
+                    continue;
+                }
                 run.note("filling " + kind);
                 try {
                     peers.put(kind, start(kind, folder, bytes, keys, 7));
@@ -131,35 +159,41 @@ public final class SlabSuite implements Suite {
                     }
                 }
             }
-            Peer second = start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 8);
-            second.number("fill " + operations);
             List<Peer> turns = new ArrayList<>(peers.values());
-            rounds(run, turns, List.of("get 1", "put 1"), operations, rounds, figures);
-            rounds(run, turns, List.of("get 2", "put 2"), operations, rounds, figures);
-            Peer first = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
-            for (int round = 0; round <= rounds; round++) {
-                first.jvm.send("get 1 " + operations);
-                second.jvm.send("get 1 " + operations);
-                double both = Double.parseDouble(first.answer()) + Double.parseDouble(second.answer());
-                note(figures, round, "processes", both);
+            if (run.includes(CPU)) {
+                rounds(run, turns, List.of("get 1", "put 1"), operations, rounds, figures);
+                rounds(run, turns, List.of("get 2", "put 2"), operations, rounds, figures);
+                twoProcesses(folder, bytes, keys, operations, rounds, peers, figures);
+                speedRows(run, peers, figures);
+                row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
+                row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.OHC);
+                row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.EHCACHE);
             }
-            second.jvm.close();
-            wallRounds(run, turns, operations, rounds, figures);
-            processRounds(run, folder, bytes, keys, operations, rounds, figures);
-            speedRows(run, peers, figures);
-            wallRows(run, peers, figures);
+            if (run.includes(BY_THE_CLOCK)) {
+                wallRounds(run, turns, operations, rounds, figures);
+                wallRows(run, peers, figures);
+            }
+            if (run.includes(PROCESSES)) {
+                processRounds(run, folder, bytes, keys, operations, rounds, figures);
+                processRows(run, figures);
+            }
             Peer holdfast = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
-            latencyRows(run, peers, operations);
-            run.row(Row.reported(
-                    "longest lock hold, warm JVM", "us", Direction.LOWER, holdfast.number("hold " + operations * 4)));
+            if (run.includes(LATENCY)) {
+                latencyRows(run, peers, operations);
+                cpuLatencyRows(run, peers, operations * 4);
+                run.row(Row.reported(
+                        "longest lock hold, warm JVM",
+                        "us",
+                        Direction.LOWER,
+                        holdfast.number("hold " + operations * 4)));
+            }
             factRows(run, holdfast.ask("facts"));
-            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.CAFFEINE);
-            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.OHC);
-            row(run, "cold hit ratio, zipf", "part", ratios, CachePeer.Kind.EHCACHE);
-            // Last: it leaves the caches full of large values.
-            turns.removeIf(peer -> !peer.kind.takesLargeValues());
-            rounds(run, turns, List.of("large"), operations / 100, rounds, figures);
-            largeRows(run, peers, figures);
+            if (run.includes(LARGE)) {
+                // Last: it leaves the caches full of large values.
+                turns.removeIf(peer -> !peer.kind.takesLargeValues());
+                rounds(run, turns, List.of("large"), operations / 100, rounds, figures);
+                largeRows(run, peers, figures);
+            }
         } finally {
             peers.values().forEach(peer -> peer.jvm.close());
         }
@@ -188,6 +222,30 @@ public final class SlabSuite implements Suite {
         }
     }
 
+    /** Two processes on the file of the first, each with one thread. */
+    private static void twoProcesses(
+            Path folder,
+            long bytes,
+            int keys,
+            int operations,
+            int rounds,
+            Map<CachePeer.Kind, Peer> peers,
+            Map<String, List<Double>> figures) {
+        Peer first = Objects.requireNonNull(peers.get(CachePeer.Kind.HOLDFAST));
+        Peer second = start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 8);
+        try {
+            second.number("fill " + operations);
+            for (int round = 0; round <= rounds; round++) {
+                first.jvm.send("get 1 " + operations);
+                second.jvm.send("get 1 " + operations);
+                double both = Double.parseDouble(first.answer()) + Double.parseDouble(second.answer());
+                note(figures, round, "processes", both);
+            }
+        } finally {
+            second.jvm.close();
+        }
+    }
+
     /** With more threads than processors these show waiting, not scaling. */
     private static void wallRounds(
             Run run, List<Peer> turns, int operations, int rounds, Map<String, List<Double>> figures) {
@@ -207,7 +265,7 @@ public final class SlabSuite implements Suite {
                 processes.add(start(CachePeer.Kind.HOLDFAST, folder, bytes, keys, 20 + i));
                 processes.get(i).number("fill " + operations);
             }
-            for (int count = 2; count <= PROCESSES_MOST; count *= 2) {
+            for (int count = 1; count <= PROCESSES_MOST; count *= 2) {
                 for (String what : List.of("wallget", "wallput")) {
                     run.note(what + ", " + count + " processes");
                     for (int round = 0; round <= rounds; round++) {
@@ -229,27 +287,38 @@ public final class SlabSuite implements Suite {
     private static void wallRows(Run run, Map<CachePeer.Kind, Peer> peers, Map<String, List<Double>> figures) {
         for (String what : List.of("get", "put")) {
             for (int threads : WALL) {
+                String asked = " wall" + what + " " + threads;
+                double best = Stream.of(CachePeer.Kind.OHC, CachePeer.Kind.CHRONICLE)
+                        .filter(peers::containsKey)
+                        .mapToDouble(kind -> median(figures, kind + asked))
+                        .max()
+                        .orElse(Double.NaN);
                 for (CachePeer.Kind kind : List.of(CachePeer.Kind.OHC, CachePeer.Kind.CHRONICLE, CachePeer.Kind.RAW)) {
                     if (peers.containsKey(kind)) {
                         Row row = Row.compared(
                                 what + " by the clock, threads: " + threads,
                                 "M/s",
                                 Direction.HIGHER,
-                                median(figures, CachePeer.Kind.HOLDFAST + " wall" + what + " " + threads),
-                                median(figures, kind + " wall" + what + " " + threads),
+                                median(figures, CachePeer.Kind.HOLDFAST + asked),
+                                median(figures, kind + asked),
                                 label(kind));
-                        boolean goal = what.equals("put") && threads <= 2 && kind == CachePeer.Kind.OHC;
+                        boolean goal = what.equals("put") && threads <= 2 && median(figures, kind + asked) == best;
                         run.row(goal ? row.goal(threads == 1 ? 1.2 : 1.5) : row);
                     }
                 }
             }
+        }
+    }
+
+    private static void processRows(Run run, Map<String, List<Double>> figures) {
+        for (String what : List.of("get", "put")) {
             for (int count = 2; count <= PROCESSES_MOST; count *= 2) {
                 run.row(Row.compared(
                         what + " by the clock, processes: " + count,
                         "M/s",
                         Direction.HIGHER,
                         median(figures, "wall" + what + " processes " + count),
-                        median(figures, CachePeer.Kind.HOLDFAST + " wall" + what + " 1"),
+                        median(figures, "wall" + what + " processes 1"),
                         "one process"));
             }
         }
@@ -324,7 +393,7 @@ public final class SlabSuite implements Suite {
                         figure.applyAsDouble(kind),
                         label(kind));
                 boolean isBest = figure.applyAsDouble(kind) == best;
-                run.row(get && kind == CachePeer.Kind.RAW ? row.goal(0.8) : isBest ? row.goal(1) : row);
+                run.row(get && kind == CachePeer.Kind.RAW ? row.goal(0.9) : isBest ? row.goal(1) : row);
             }
         }
         double one = median(figures, CachePeer.Kind.HOLDFAST + " get 1");
@@ -366,6 +435,26 @@ public final class SlabSuite implements Suite {
                         label(kind)));
             }
         });
+    }
+
+    /** No hold of the lock is longer than the put that it is part of. */
+    private static void cpuLatencyRows(Run run, Map<CachePeer.Kind, Peer> peers, int operations) {
+        for (CachePeer.Kind kind :
+                List.of(CachePeer.Kind.HOLDFAST, CachePeer.Kind.RAW, CachePeer.Kind.OHC, CachePeer.Kind.CHRONICLE)) {
+            Peer peer = peers.get(kind);
+            if (peer == null) {
+                continue;
+            }
+            boolean own = kind == CachePeer.Kind.HOLDFAST;
+            String[] figures = peer.ask("cpu " + operations).split(" ", -1);
+            String of = own ? "" : ", " + label(kind);
+            Row most =
+                    Row.reported("p99.9 of put, CPU time" + of, "us", Direction.LOWER, Double.parseDouble(figures[0]));
+            Row longest =
+                    Row.reported("longest put, CPU time" + of, "us", Direction.LOWER, Double.parseDouble(figures[1]));
+            run.row(own ? most.goal(25) : most);
+            run.row(own ? longest.goal(200) : longest);
+        }
     }
 
     private static double number(Map<String, String> named, String name) {
