@@ -89,18 +89,17 @@ record Packed(int outside, List<Entry> entries) {
 
     private static byte[] string(ByteBuffer in) {
         int first = in.get() & 0xff;
-        int length =
-                switch (first) {
-                    case 0xd9, 0xc4 -> in.get() & 0xff;
-                    case 0xda, 0xc5 -> in.getShort() & 0xffff;
-                    case 0xdb, 0xc6 -> in.getInt();
-                    default -> {
-                        if ((first & 0xe0) == 0xa0) {
-                            yield first & 0x1f;
-                        }
-                        throw unreadable(first);
-                    }
-                };
+        int length = switch (first) {
+            case 0xd9, 0xc4 -> in.get() & 0xff;
+            case 0xda, 0xc5 -> in.getShort() & 0xffff;
+            case 0xdb, 0xc6 -> in.getInt();
+            default -> {
+                if ((first & 0xe0) == 0xa0) {
+                    yield first & 0x1f;
+                }
+                throw unreadable(first);
+            }
+        };
         byte[] bytes = new byte[length];
         in.get(bytes);
         return bytes;

@@ -20,7 +20,8 @@ public record Place(String segment, int value) implements Comparable<Place> {
         var parts = TEXT.matcher(text);
         if (!parts.matches()) {
             throw HoldfastException.misuse(
-                    "'" + text + "' is not the id of a value", "give it as it is printed: 16 digits or A to V, dot, number");
+                    "'" + text + "' is not the id of a value",
+                    "give it as it is printed: 16 digits or A to V, dot, number");
         }
         return new Place(parts.group(1), Integer.parseInt(parts.group(2)));
     }

@@ -9,4 +9,5 @@ import org.jspecify.annotations.Nullable;
  * @param target what it is to name; null drops it
  * @param handed whether the lease that the call names hands its hold on the target over, if it has one
  */
-public record RootChange(String name, String expected, @Nullable Place target, boolean handed) {}
+public record RootChange(
+        String name, String expected, @Nullable Place target, boolean handed) {}

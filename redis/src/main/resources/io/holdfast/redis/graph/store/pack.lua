@@ -38,7 +38,7 @@ end
 open_tally(call)
 note(seg.name)
 redis.call('HSET', small, seg.name, cmsgpack.pack(packed))
-redis.call('ZREM', segments, seg.name)
 redis.call('UNLINK', v, e, c, h)
+redis.call('ZREM', segments, seg.name)
 close_tally(call, noted)
 return {'OK'}
