@@ -27,10 +27,10 @@ import java.util.regex.Pattern;
  *   --@include ../lease/time.lua
  * </pre>
  *
- * A word that ends in {@code …} stands for the rest of the keys or arguments, none or more. The Java side declares the same
- * words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
- * does not even load. {@code --@include} pastes a file in, for what several scripts share; {@code ../lease/time.lua} is one
- * of the package beside, {@code ../../lease/time.lua} of one beside the parent.
+ * A word that ends in {@code …} stands for the rest of the keys or arguments, none or more. The Java side declares the
+ * same words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
+ * does not even load. {@code --@include} pastes a file in, for what several scripts share, and what that includes;
+ * {@code ../lease/time.lua} is one of the package beside, {@code ../../lease/time.lua} of one beside the parent.
  */
 public final class Script {
 
@@ -64,9 +64,13 @@ public final class Script {
         compare(file, "KEYS", keys, header(file, source, "KEYS"));
         compare(file, "ARGV", arguments, header(file, source, "ARGV"));
         compare(file, "REPLY", reply, header(file, source, "REPLY"));
-        Matcher include = INCLUDE.matcher(source);
-        String whole = include.replaceAll(match -> Matcher.quoteReplacement(read(owner, match.group(1))));
-        return new Script(file, words(keys), words(arguments), whole);
+        return new Script(file, words(keys), words(arguments), withIncludes(owner, source));
+    }
+
+    /** What is pasted in may paste in more, relative to the owner as well. */
+    private static String withIncludes(Class<?> owner, String source) {
+        return INCLUDE.matcher(source)
+                .replaceAll(match -> Matcher.quoteReplacement(withIncludes(owner, read(owner, match.group(1)))));
     }
 
     public String name() {

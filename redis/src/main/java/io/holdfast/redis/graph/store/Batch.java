@@ -30,7 +30,13 @@ public final class Batch {
     private static final int PACKED_VALUES = 24;
     private static final int PACKED_BYTES = 2_048;
 
-    private record Added(byte[] bytes, String children, byte[] content) {}
+    /** @param bytes empty: a value that was taken out */
+    private record Added(byte[] bytes, List<Place> places, String children, byte[] content) {
+
+        boolean isHole() {
+            return bytes.length == 0;
+        }
+    }
 
     private final String segment;
     private final List<Added> values = new ArrayList<>();
@@ -59,9 +65,11 @@ public final class Batch {
         return bytes;
     }
 
-    /** Lets the lease hold a value that is there already, once more. It must not hold it yet. */
+    /** Lets the lease hold a value that is there already, and that it does not hold or that this batch hands over. */
     public void take(Place place) {
-        taken.add(place);
+        if (!handed.remove(place)) { // otherwise the lease keeps its hold, and the parent gets another
+            taken.add(place);
+        }
         adopt(place);
     }
 
@@ -95,7 +103,7 @@ public final class Batch {
                 adopt(child);
             }
         }
-        values.add(new Added(value, runs(childPlaces), content));
+        values.add(new Added(value, List.copyOf(childPlaces), runs(childPlaces), content));
         holds.add(0);
         children += childPlaces.size();
         bytes += value.length;
@@ -125,7 +133,7 @@ public final class Batch {
     public SortedSet<Place> tops() {
         SortedSet<Place> tops = new TreeSet<>();
         for (int i = 0; i < holds.size(); i++) {
-            if (holds.get(i) == 0) {
+            if (holds.get(i) == 0 && !values.get(i).isHole()) {
                 tops.add(new Place(segment, i + Place.FIRST));
             }
         }
@@ -136,12 +144,43 @@ public final class Batch {
         return handed;
     }
 
+    /**
+     * The same batch without the values that need something that is not there. The others keep their places.
+     *
+     * @param missing what is not there; the values that are left out are added to it
+     * @param held what the lease holds, as for {@link #add}; what this batch would have handed over is among it again
+     */
+    public Batch without(Set<Place> missing, Set<Place> held) {
+        held.addAll(handed);
+        Batch rest = new Batch(segment);
+        for (Added value : values) {
+            if (value.isHole() || value.places().stream().anyMatch(missing::contains)) {
+                missing.add(new Place(segment, rest.values.size() + Place.FIRST));
+                rest.values.add(new Added(new byte[0], List.of(), "", value.content()));
+                rest.holds.add(0);
+            } else {
+                rest.add(value.bytes(), value.places(), value.content(), held);
+            }
+        }
+        taken.stream().filter(place -> !missing.contains(place)).forEach(rest::take);
+        return rest;
+    }
+
+    /** Whether it has a value at all. */
+    public boolean isEmpty() {
+        return values.stream().allMatch(Added::isHole) && taken.isEmpty();
+    }
+
+    private int count() {
+        return (int) values.stream().filter(value -> !value.isHole()).count();
+    }
+
     List<String> adoptedSegments() {
         return List.copyOf(adopted.keySet());
     }
 
     boolean isPacked() {
-        return !values.isEmpty() && values.size() <= PACKED_VALUES && bytes <= PACKED_BYTES;
+        return count() > 0 && values.size() <= PACKED_VALUES && bytes <= PACKED_BYTES;
     }
 
     /** The part of the arguments of put.lua that says what is put. */
@@ -151,14 +190,19 @@ public final class Batch {
         values.forEach(value -> content.writeBytes(value.content()));
         return List.of(
                 ascii(segment),
-                number(values.size()),
-                packed || values.isEmpty() ? new byte[0] : counts(tops),
+                number(count()),
+                packed || count() == 0 ? new byte[0] : counts(tops),
                 packed ? packed(tops).encode() : new byte[0],
                 content.toByteArray(),
                 number(tops.size() + taken.size()),
                 number(handed.size()),
                 number(adopted.size()),
-                number(packed ? 0 : values.stream().filter(value -> !value.children().isEmpty()).count()));
+                number(
+                        packed
+                                ? 0
+                                : values.stream()
+                                        .filter(value -> !value.children().isEmpty())
+                                        .count()));
     }
 
     /** The lists that follow. */
@@ -186,7 +230,7 @@ public final class Batch {
 
     private byte[] counts(SortedSet<Place> tops) {
         ByteBuffer counts = ByteBuffer.allocate(4 * (values.size() + Place.FIRST));
-        counts.putInt(tops.size()).putInt(values.size());
+        counts.putInt(tops.size()).putInt(count());
         for (int i = 0; i < values.size(); i++) {
             counts.putInt(holdsOn(i, tops));
         }
@@ -197,6 +241,9 @@ public final class Batch {
         List<Packed.Entry> entries = new ArrayList<>();
         for (int i = 0; i < values.size(); i++) {
             Added value = values.get(i);
+            if (value.isHole()) {
+                continue;
+            }
             entries.add(new Packed.Entry(
                     i + Place.FIRST, holdsOn(i, tops), value.children(), value.bytes(), value.content()));
         }

@@ -12,9 +12,15 @@ import io.holdfast.redis.link.Reply;
 import io.holdfast.redis.link.Script;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedSet;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.commands.ProtocolCommand;
 
 /**
  * Every call of a graph's scripts. A call is atomic, names all keys that it touches, and may be repeated: the header of
@@ -25,7 +31,8 @@ public final class Store {
     /** The layout of the data; {@code docs/graph.md} draws it. */
     public static final String LAYOUT = "4";
 
-    static final Script OPEN = script("open.lua", "meta leases lengths", "layout addressing lease-ms", "status now-ms layout addressing");
+    static final Script OPEN =
+            script("open.lua", "meta leases lengths", "layout addressing lease-ms", "status now-ms layout addressing");
     static final Script HOLD = script(
             "hold.lua",
             "meta leases lengths lease small noted c",
@@ -52,9 +59,14 @@ public final class Store {
     static final Script PACK =
             script("pack.lua", "meta segments small noted v e c h", "values-max bytes-max", "status");
 
-    private static final byte[] NOTHING = {};
+    static final Script MEND =
+            script("mend.lua", "meta doomed roots segments small ids noted key…", "what by name data…", "status");
+
     /** The parts of a segment that is stored whole. */
-    private static final List<String> WHOLE = List.of("v", "e", "c", "h");
+    static final List<String> WHOLE = List.of("v", "e", "c", "h");
+
+    private static final byte[] NOTHING = {};
+    private static final int SCAN_PAGE = 256;
 
     private final RedisLink link;
     private final Keyspace keyspace;
@@ -130,8 +142,7 @@ public final class Store {
     /** Puts a batch and lets a root name one of its tops, if the root has the version expected. */
     public List<String> put(String lease, long sequence, Batch batch, RootChange change, String version) {
         SortedSet<Place> tops = batch.tops();
-        List<byte[]> keys =
-                keys("meta", "lease:" + lease, "roots", "segments", "small", "ids", "doomed", "noted");
+        List<byte[]> keys = keys("meta", "lease:" + lease, "roots", "segments", "small", "ids", "doomed", "noted");
         WHOLE.forEach(part -> keys.add(key(part + ':' + batch.segment())));
         batch.adoptedSegments().forEach(segment -> keys.add(key("c:" + segment)));
         List<byte[]> arguments = new ArrayList<>();
@@ -154,7 +165,8 @@ public final class Store {
      * @param lease that hands holds over; empty: none does
      */
     public RootAnswer change(long validUntil, String version, String lease, List<RootChange> changes) {
-        List<byte[]> keys = keys("meta", "roots", lease.isEmpty() ? "meta" : "lease:" + lease, "small", "doomed", "noted");
+        List<byte[]> keys =
+                keys("meta", "roots", lease.isEmpty() ? "meta" : "lease:" + lease, "small", "doomed", "noted");
         List<byte[]> arguments =
                 new ArrayList<>(List.of(bytes(Long.toString(validUntil)), bytes(version), bytes(self.toString())));
         for (RootChange change : changes) {
@@ -191,8 +203,7 @@ public final class Store {
 
     /** @param oldestFirst where releases meet, for a list of work that is long */
     public Stepped step(int budget, boolean oldestFirst, int ahead, List<String> declared, int ledgerRecords) {
-        List<byte[]> keys =
-                keys("meta", "doomed", "segments", "small", "ids", "ledger", "leases", "lengths", "noted");
+        List<byte[]> keys = keys("meta", "doomed", "segments", "small", "ids", "ledger", "leases", "lengths", "noted");
         for (String segment : declared) {
             WHOLE.forEach(part -> keys.add(key(part + ':' + segment)));
         }
@@ -224,12 +235,109 @@ public final class Store {
                 .equals("OK");
     }
 
-    public byte[] key(String part) {
-        return keyspace.key(part);
+    /**
+     * Those of the nodes that are there. A segment may be packed at any moment, so both of its forms are asked for; a node
+     * that has ended may be shown until it is erased.
+     */
+    public Map<Place, StoredNode> nodes(List<Place> places) {
+        List<byte[]> edges = new ArrayList<>();
+        List<byte[]> values = new ArrayList<>();
+        List<byte[][]> fields = new ArrayList<>();
+        List<byte[][]> positions = new ArrayList<>();
+        for (Place place : places) {
+            edges.add(key("e:" + place.segment()));
+            fields.add(new byte[][] {bytes(Integer.toString(place.value()))});
+            values.add(key("v:" + place.segment()));
+            positions.add(new byte[][] {bytes(Integer.toString(place.value() - Place.FIRST))});
+        }
+        // Children first: a value whose bytes are still there has not lost them.
+        List<Reply> children = link.commands(Command.HGET, edges, fields);
+        List<Reply> bytes = link.commands(Command.LINDEX, values, positions);
+        Map<Place, StoredNode> found = new HashMap<>();
+        List<Place> packed = new ArrayList<>();
+        for (int i = 0; i < places.size(); i++) {
+            Place place = places.get(i);
+            byte[] node = bytes.get(i).bytesOrNull();
+            if (node == null) {
+                packed.add(place);
+            } else if (node.length > 0) {
+                String runs = children.get(i).isNull() ? "" : children.get(i).text();
+                found.put(place, new StoredNode(node, SegmentData.places(place.segment(), runs)));
+            }
+        }
+        findPacked(packed, found);
+        return found;
     }
 
-    RedisLink link() {
-        return link;
+    private void findPacked(List<Place> places, Map<Place, StoredNode> found) {
+        if (places.isEmpty()) {
+            return;
+        }
+        String[] segments = places.stream().map(Place::segment).distinct().toArray(String[]::new);
+        List<Reply> replies = command(Command.HMGET, "small", segments).parts();
+        Map<String, SegmentData> read = new HashMap<>();
+        for (int i = 0; i < segments.length; i++) {
+            if (!replies.get(i).isNull()) {
+                read.put(
+                        segments[i],
+                        SegmentData.packed(segments[i], replies.get(i).bytes()));
+            }
+        }
+        for (Place place : places) {
+            SegmentData segment = read.get(place.segment());
+            SegmentData.Value value = segment == null ? null : segment.values().get(place.value());
+            if (value != null) {
+                found.put(place, new StoredNode(value.bytes(), value.children()));
+            }
+        }
+    }
+
+    /** One write of a repair: OK, SOUND or BUSY. */
+    String mend(String what, String name, List<String> parts, List<byte[]> data) {
+        List<byte[]> keys = keys("meta", "doomed", "roots", "segments", "small", "ids", "noted");
+        parts.forEach(part -> keys.add(key(part)));
+        List<byte[]> arguments = new ArrayList<>(List.of(bytes(what), bytes(self.toString()), bytes(name)));
+        arguments.addAll(data);
+        return link.call(MEND, keys, arguments).text(0);
+    }
+
+    /** A plain command about one part. */
+    public Reply command(ProtocolCommand command, String part, String... arguments) {
+        return link.command(
+                command, key(part), Arrays.stream(arguments).map(Store::bytes).toArray(byte[][]::new));
+    }
+
+    /** Shows all fields of a hash, in pages; a field that comes or goes meanwhile may be shown or not. */
+    public void scan(String part, BiConsumer<String, Reply> shown) {
+        String cursor = "0";
+        do {
+            Reply page = command(Command.HSCAN, part, cursor, "COUNT", Integer.toString(SCAN_PAGE));
+            cursor = page.text(0);
+            pairs(page).forEach(shown);
+        } while (!cursor.equals("0"));
+    }
+
+    /** The fields of one page of a hash. */
+    static Map<String, Reply> pairs(Reply page) {
+        Map<String, Reply> pairs = new LinkedHashMap<>();
+        List<Reply> flat = page.part(1).parts();
+        for (int i = 0; i + 1 < flat.size(); i += 2) {
+            pairs.put(flat.get(i).text(), flat.get(i + 1));
+        }
+        return pairs;
+    }
+
+    /** The same plain command about several parts, in one round trip. */
+    public List<Reply> commands(ProtocolCommand command, List<String> parts, String... arguments) {
+        byte[][] each = Arrays.stream(arguments).map(Store::bytes).toArray(byte[][]::new);
+        return link.commands(
+                command,
+                parts.stream().map(this::key).toList(),
+                parts.stream().map(part -> each).toList());
+    }
+
+    private byte[] key(String part) {
+        return keyspace.key(part);
     }
 
     private List<byte[]> keys(String... parts) {
@@ -241,7 +349,8 @@ public final class Store {
     }
 
     private Reply call(Script script, List<byte[]> keys, String... arguments) {
-        return checked(link.call(script, keys, Arrays.stream(arguments).map(Store::bytes).toList()));
+        return checked(link.call(
+                script, keys, Arrays.stream(arguments).map(Store::bytes).toList()));
     }
 
     private Reply checked(Reply reply) {

@@ -1,3 +1,6 @@
+--@include ../../lease/time.lua
+--@include ../../lease/quiet.lua
+--@include ../../hold/tally.lua
 -- How a call of a graph begins and ends.
 --
 -- meta: layout, addressing   fixed when the graph was made
@@ -23,9 +26,7 @@ end
 
 -- A running verify gives no verdict on this segment.
 local function note(segment)
-  if noted_segments then
-    noted_segments[segment] = true
-  end
+  if noted_segments then noted_segments[segment] = true end
 end
 
 -- Before the first write of a call that makes several.
@@ -40,3 +41,5 @@ local function close_tally(call, noted)
   end
   redis.call('HSET', call.meta, 'values', call.values, 'U', call.number)
 end
+--@include segment.lua
+--@include work.lua

@@ -23,9 +23,7 @@ local function enter_content(ids, segment, content, h)
     entries[#entries + 1] = string.sub(content, at, at + 31)
     entries[#entries + 1] = segment .. '.' .. (at + 31) / 32 + 1
   end
-  if h then
-    redis.call('SET', h, content)
-  end
+  if h then redis.call('SET', h, content) end
   redis.call('HSET', ids, unpack(entries))
 end
 
@@ -39,7 +37,5 @@ local function forget_content(ids, seg, values)
       shas[i] = redis.call('GETRANGE', seg.keys.h, 32 * value - 64, 32 * value - 33)
     end
   end
-  if shas[1] and shas[1] ~= '' then
-    redis.call('HDEL', ids, unpack(shas))
-  end
+  if shas[1] and shas[1] ~= '' then redis.call('HDEL', ids, unpack(shas)) end
 end

@@ -8,17 +8,11 @@
 -- KEYS  meta leases lengths lease small noted c
 -- ARGV  name valid-until length-ms holder target
 -- REPLY status now-ms run
---@include ../../lease/time.lua
---@include ../../lease/quiet.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include segment.lua
 local meta, leases, lengths, lease, small, noted, c = unpack(KEYS)
 local name, valid_until, length_ms, holder, target = unpack(ARGV)
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local now = clock()
 local _, run = quiet(meta, lengths, leases, now)
 local known = redis.call('HMGET', lease, 'valid', 'seq')

@@ -6,18 +6,12 @@
 -- KEYS  meta leases lengths lease doomed noted
 -- ARGV  name late
 -- REPLY status
---@include ../../lease/time.lua
---@include ../../lease/quiet.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include work.lua
 local meta, leases, lengths, lease, doomed, noted = unpack(KEYS)
 local name, late = ARGV[1], ARGV[2] == '1'
 local PAGE = 200
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local now = clock()
 local deadline = tonumber(redis.call('ZSCORE', leases, name) or 0)
 if late then
@@ -30,9 +24,7 @@ if late then
 end
 local record = redis.call('HMGET', lease, 'seq', 'valid')
 open_tally(call)
-if record[1] then
-  redis.call('HDEL', lease, 'seq')
-end
+if record[1] then redis.call('HDEL', lease, 'seq') end
 redis.call('ZREM', lengths, name)
 local status = 'MORE'
 if not (late and record[1]) then

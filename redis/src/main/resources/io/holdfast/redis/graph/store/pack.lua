@@ -5,20 +5,13 @@
 -- KEYS  meta segments small noted v e c h
 -- ARGV  values-max bytes-max
 -- REPLY status
---@include ../../lease/time.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include segment.lua
 local meta, segments, small, noted, v, e, c, h = unpack(KEYS)
 local values_max, bytes_max = tonumber(ARGV[1]), tonumber(ARGV[2])
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local seg = load_segment(small, name_of(c), {v = v, e = e, c = c, h = h})
-if not seg or seg.packed or seg.there == 0 or seg.there > values_max then
-  return {'NO'}
-end
+if not seg or seg.packed or seg.there == 0 or seg.there > values_max then return {'NO'} end
 local packed, bytes = {seg.outside}, 0
 local values = redis.call('LRANGE', v, 0, -1)
 for i, bytes_of in ipairs(values) do
@@ -32,9 +25,7 @@ for i, bytes_of in ipairs(values) do
     bytes = bytes + #bytes_of
   end
 end
-if bytes > bytes_max then
-  return {'NO'}
-end
+if bytes > bytes_max then return {'NO'} end
 open_tally(call)
 note(seg.name)
 redis.call('HSET', small, seg.name, cmsgpack.pack(packed))

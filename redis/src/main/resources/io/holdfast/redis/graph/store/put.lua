@@ -18,11 +18,7 @@
 --   tops … edges  how many follow in rest: ids of tops; ids handed over; lists of values, one for each further key c;
 --                 pairs of value and children; then, if the segment is not packed, its values
 --   name …  a root, '' for none; target is one of the tops, and expected as in root.lua
---@include ../../lease/time.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include segment.lua
---@include work.lua
 --@include roots.lua
 --@include content.lua
 local meta, lease, roots, segments, small, ids, doomed, noted, v, e, c, h = unpack(KEYS, 1, 12)
@@ -35,9 +31,7 @@ local at_edges = at_adopted + adopted
 local at_values = at_edges + 2 * edges
 
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local last = redis.call('HMGET', lease, 'seq', 'reply')
 if not last[1] then
   return {'LAPSED'}
@@ -80,9 +74,7 @@ if packed ~= '' then
 elseif tonumber(count) > 0 then
   redis.call('ZADD', segments, 0, segment)
   redis.call('RPUSH', v, unpack(ARGV, at_values))
-  if edges > 0 then
-    redis.call('HSET', e, unpack(ARGV, at_edges, at_values - 1))
-  end
+  if edges > 0 then redis.call('HSET', e, unpack(ARGV, at_edges, at_values - 1)) end
   redis.call('SET', c, counts)
 end
 for _, seg in ipairs(raised) do
@@ -112,9 +104,7 @@ if ARGV[NAME] ~= '' then
     rooted = 1
   end
 end
-if given[1] then
-  redis.call('HDEL', lease, unpack(given))
-end
+if given[1] then redis.call('HDEL', lease, unpack(given)) end
 call.values = call.values + count
 close_tally(call, noted)
 return {'OK ' .. rooted}

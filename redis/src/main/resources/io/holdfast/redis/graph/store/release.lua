@@ -4,15 +4,10 @@
 -- KEYS  meta lease doomed noted
 -- ARGV  name id…
 -- REPLY status released
---@include ../../lease/time.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include work.lua
 local meta, lease, doomed, noted = unpack(KEYS)
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local work, held, seen = new_work(), {}, {}
 for i = 2, #ARGV do
   local id = ARGV[i]

@@ -12,9 +12,7 @@ local _, run = quiet(meta, lengths, leases, now)
 local alive = {}
 for i, lease in ipairs(ARGV) do
   local length = redis.call('ZSCORE', lengths, lease)
-  if length then
-    redis.call('ZADD', leases, now + length, lease)
-  end
+  if length then redis.call('ZADD', leases, now + length, lease) end
   alive[i] = length and '1' or '0'
 end
 return {'OK', now, run, table.concat(alive)}

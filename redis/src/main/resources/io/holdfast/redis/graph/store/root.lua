@@ -10,18 +10,12 @@
 -- REPLY status which version
 -- Arguments of each change: name, expected version, target ('' drops), 1 if the lease hands its hold over. Each change
 -- with a target has a key c.
---@include ../../lease/time.lua
---@include ../../hold/tally.lua
 --@include call.lua
---@include segment.lua
---@include work.lua
 --@include roots.lua
 local meta, roots, lease, small, doomed, noted = unpack(KEYS, 1, 6)
 local valid_until, version, by = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local now = clock()
 local changes, segments, handed, next_key = {}, {}, {}, 7
 for at = 4, #ARGV, 4 do

@@ -27,9 +27,7 @@ local function load_segment(small, name, keys)
     return {name = name, keys = keys, counts = counts, outside = outside, there = there, changed = {}}
   end
   local packed = redis.call('HGET', small, name)
-  if not packed then
-    return nil
-  end
+  if not packed then return nil end
   local seg = {name = name, small = small, packed = cmsgpack.unpack(packed), at = {}, there = 0}
   seg.outside = seg.packed[1]
   for at = 2, #seg.packed, FIELDS do
@@ -40,13 +38,9 @@ local function load_segment(small, name, keys)
 end
 
 local function holds_on(seg, value)
-  if seg.packed then
-    return seg.at[value] and seg.packed[seg.at[value] + 1] or 0
-  end
+  if seg.packed then return seg.at[value] and seg.packed[seg.at[value] + 1] or 0 end
   local changed = seg.changed[value]
-  if changed then
-    return changed
-  end
+  if changed then return changed end
   local at = 4 * value + 1
   return at < #seg.counts and struct.unpack('>I', seg.counts, at) or 0
 end
@@ -95,9 +89,7 @@ end
 
 -- The children of values, in order; false or '' where there are none.
 local function children_of(seg, values)
-  if not seg.packed then
-    return redis.call('HMGET', seg.keys.e, unpack(values))
-  end
+  if not seg.packed then return redis.call('HMGET', seg.keys.e, unpack(values)) end
   local children = {}
   for i, value in ipairs(values) do
     children[i] = seg.packed[seg.at[value] + 2]

@@ -12,13 +12,8 @@
 --   left    items of work that are queued           wait-ms  until the next lease is past its deadline; -1: there is none
 --   late    leases that are past it                 next     whole segments to be declared in the next call
 --   sparse  whole segments with few values left, to be packed
---@include ../../lease/time.lua
---@include ../../lease/quiet.lua
---@include ../../hold/tally.lua
---@include ../../hold/ledger.lua
 --@include call.lua
---@include segment.lua
---@include work.lua
+--@include ../../hold/ledger.lua
 --@include content.lua
 --@include ending.lua
 local meta, doomed, segments, small, ids, ledger, leases, lengths, noted = unpack(KEYS, 1, 9)
@@ -26,15 +21,11 @@ local budget, order, ahead, by, space, capacity = tonumber(ARGV[1]), ARGV[2], to
 local ITEMS, LATE, SPARSE, DRAINER_MS = 128, 16, 24, 3000
 
 local call, refused = begin(meta)
-if not call then
-  return refused
-end
+if refused then return refused end
 local now = clock()
 local quiet_until, _, paused = quiet(meta, lengths, leases, now)
 local wait_until = math.max(quiet_until, call.mark, paused ~= '' and now + 1000 or 0)
-if now < wait_until then
-  return {'QUIET', 0, 0, wait_until - now, {}, {}, {}}
-end
+if now < wait_until then return {'QUIET', 0, 0, wait_until - now, {}, {}, {}} end
 local drains, until_ms = string.match(call.drainer or '', '^(%S+) (%d+)$')
 if drains and drains ~= by and now < tonumber(until_ms) then
   return {'BUSY', 0, 0, until_ms - now, {}, {}, {}}
@@ -101,9 +92,7 @@ if items[1] then
     local reason = string.sub(cause, 1, 6) == 'lapsed' and 'LAPSED' or 'RELEASED'
     record_gone(ledger, capacity, 'VALUE', space, reason, cause, by, table.concat(done, ' '))
   end
-  if work.miscounts then
-    redis.call('HINCRBY', meta, 'miscounts', work.miscounts)
-  end
+  if work.miscounts then redis.call('HINCRBY', meta, 'miscounts', work.miscounts) end
   call.values = call.values - freed
   close_tally(call, noted)
 end
