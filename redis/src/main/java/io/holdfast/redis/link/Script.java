@@ -27,15 +27,15 @@ import java.util.regex.Pattern;
  *   --@include ../lease/time.lua
  * </pre>
  *
- * A word that ends in {@code …} stands for the rest of the arguments, none or more. The Java side declares the same
- * words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
- * does not even load. {@code --@include} pastes a file in, for what several scripts share; {@code ../lease/time.lua} is one
- * of the package beside.
+ * A word that ends in {@code …} stands for the rest of the keys or arguments, none or more. The Java side declares the
+ * same words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
+ * does not even load. {@code --@include} pastes a file in, for what several scripts share, and what that includes;
+ * {@code ../lease/time.lua} is one of the package beside, {@code ../../lease/time.lua} of one beside the parent.
  */
 public final class Script {
 
     private static final Pattern HEADER = Pattern.compile("(?m)^-- (KEYS|ARGV|REPLY) *(.*)$");
-    private static final Pattern INCLUDE = Pattern.compile("(?m)^--@include ((?:\\.\\./[a-z]+/)?[a-z-]+\\.lua)$");
+    private static final Pattern INCLUDE = Pattern.compile("(?m)^--@include ((?:(?:\\.\\./)+[a-z]+/)?[a-z-]+\\.lua)$");
     private static final String REST = "…";
 
     private final String name;
@@ -64,9 +64,13 @@ public final class Script {
         compare(file, "KEYS", keys, header(file, source, "KEYS"));
         compare(file, "ARGV", arguments, header(file, source, "ARGV"));
         compare(file, "REPLY", reply, header(file, source, "REPLY"));
-        Matcher include = INCLUDE.matcher(source);
-        String whole = include.replaceAll(match -> Matcher.quoteReplacement(read(owner, match.group(1))));
-        return new Script(file, words(keys), words(arguments), whole);
+        return new Script(file, words(keys), words(arguments), withIncludes(owner, source));
+    }
+
+    /** What is pasted in may paste in more, relative to the owner as well. */
+    private static String withIncludes(Class<?> owner, String source) {
+        return INCLUDE.matcher(source)
+                .replaceAll(match -> Matcher.quoteReplacement(withIncludes(owner, read(owner, match.group(1)))));
     }
 
     public String name() {
@@ -108,12 +112,15 @@ public final class Script {
 
     /** Refuses a call whose number of keys or arguments the header does not allow. */
     void check(int keyCount, int argumentCount) {
-        boolean rest = !arguments.isEmpty() && arguments.getLast().endsWith(REST);
-        int fixed = rest ? arguments.size() - 1 : arguments.size();
-        if (keyCount != keys.size() || argumentCount < fixed || (!rest && argumentCount > fixed)) {
+        if (!allows(keys, keyCount) || !allows(arguments, argumentCount)) {
             throw new IllegalArgumentException(name + " takes keys " + keys + " and arguments " + arguments + ", not "
                     + keyCount + " and " + argumentCount);
         }
+    }
+
+    private static boolean allows(List<String> words, int count) {
+        boolean rest = !words.isEmpty() && words.getLast().endsWith(REST);
+        return rest ? count >= words.size() - 1 : count == words.size();
     }
 
     private static String header(String file, String source, String line) {
@@ -145,8 +152,13 @@ public final class Script {
     }
 
     private static String read(Class<?> owner, String file) {
-        String parent = owner.getPackageName().replaceFirst("\\.[^.]+$", "").replace('.', '/');
-        String path = file.startsWith("../") ? '/' + parent + file.substring(2) : file;
+        String folder = '/' + owner.getPackageName().replace('.', '/');
+        String name = file;
+        while (name.startsWith("../")) {
+            folder = folder.substring(0, folder.lastIndexOf('/'));
+            name = name.substring(3);
+        }
+        String path = folder + '/' + name;
         try (InputStream in = owner.getResourceAsStream(path)) {
             if (in == null) {
                 throw new IllegalStateException("no script " + file + " beside " + owner.getName());
