@@ -13,6 +13,7 @@ import io.holdfast.sweep.node.EmptyPermit;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
@@ -131,11 +132,9 @@ public final class Sweep {
                     .toList();
             try (Catalogue.Snapshot snapshot = catalogue.open()) {
                 Mark.Result marked = mark(snapshot, fit, threads);
-                TrashJudge judge = new TrashJudge(snapshot);
-                List<String> alarms = settleAlarms(judge, fit);
                 took.put("scan", Duration.ofNanos(time.nanoTime() - began));
                 SweepReport report = examine(marked, snapshot.incarnation(), fit, unfit, threads, took);
-                alarms.addAll(judgeTrash(judge, report));
+                List<String> alarms = judgeTrash(snapshot, fit, report);
                 return new SweepPlan(this, with(report, String.join("; ", alarms), took));
             }
         } catch (HoldfastException e) {
@@ -182,34 +181,37 @@ public final class Sweep {
         return why;
     }
 
-    /** Asks the catalogue about every trashed piece that was read. It is back; if the catalogue knows it, that is told. */
-    private List<String> settleAlarms(TrashJudge judge, Collection<StorageNode> fit) throws Exception {
-        List<String> alarms = new ArrayList<>();
+    /** Asks the catalogue about pieces that were read in the trash, or are in the trash and in the new filter. */
+    private List<String> judgeTrash(Catalogue.Snapshot snapshot, Collection<StorageNode> fit, SweepReport report)
+            throws Exception {
+        TrashJudge judge = new TrashJudge();
+        Map<NodeId, List<NodeStatus.Alarm>> read = new TreeMap<>();
         for (StorageNode node : fit) {
-            for (NodeStatus.Alarm alarm : node.alarms(catalogue.owner())) {
-                if (judge.knows(node.id(), alarm.id().bytes())) {
-                    alarms.add("alarm: cycle " + alarm.cycle() + " trashed the live piece " + alarm.id() + " of node "
-                            + node.id() + "; it was read, and is back");
-                }
+            List<NodeStatus.Alarm> standing = node.alarms(catalogue.owner());
+            read.put(node.id(), standing);
+            judge.ask(node.id(), standing.stream().map(NodeStatus.Alarm::id).toList());
+        }
+        for (NodeReport node : report.nodes()) {
+            judge.ask(node.node(), node.suspects().stream().map(Suspect::id).toList());
+        }
+        judge.answer(snapshot, seeds.getAsLong());
+        List<String> findings = new ArrayList<>();
+        for (StorageNode node : fit) {
+            List<NodeStatus.Alarm> standing = read.getOrDefault(node.id(), List.of());
+            findings.add(judge.read(
+                    node.id(), standing.stream().map(NodeStatus.Alarm::piece).toList()));
+            for (NodeStatus.Alarm alarm : standing) {
                 node.endAlarm(alarm);
             }
         }
-        alarms.forEach(alarm -> LOG.log(Level.WARNING, alarm));
-        return alarms;
-    }
-
-    private List<String> judgeTrash(TrashJudge judge, SweepReport report) throws Exception {
-        List<String> alarms = new ArrayList<>();
         for (NodeReport node : report.nodes()) {
             StorageNode here = node(node.node());
-            String finding =
-                    judge.judge(node.node(), node.suspects(), suspect -> here.rescue(catalogue.owner(), suspect));
-            if (!finding.isEmpty()) {
-                alarms.add("alarm: " + finding);
-            }
+            findings.add(judge.judge(node.node(), node.suspects(), suspect -> here.rescue(catalogue.owner(), suspect)));
         }
-        alarms.forEach(alarm -> LOG.log(Level.WARNING, alarm));
-        return alarms;
+        findings.removeIf(String::isEmpty);
+        findings.replaceAll(finding -> "alarm: " + finding);
+        findings.forEach(finding -> LOG.log(Level.WARNING, finding));
+        return findings;
     }
 
     private SweepReport examine(
@@ -334,7 +336,8 @@ public final class Sweep {
         Map<NodeId, String> failures = new TreeMap<>();
         for (StorageNode node : nodes.values()) {
             try {
-                removed += node.empty(new EmptyPermit(node.id(), catalogue.owner(), time.instant()));
+                removed += node.empty(new EmptyPermit(node.id(), catalogue.owner(), time.instant()))
+                        .removed();
             } catch (IOException | HoldfastException e) {
                 failures.put(node.id(), "" + e.getMessage());
                 LOG.log(Level.WARNING, "node {0} was not emptied: {1}", node.id(), e.getMessage());

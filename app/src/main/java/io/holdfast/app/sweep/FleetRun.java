@@ -75,6 +75,7 @@ final class FleetRun {
             SweepManager.Emptied emptied = managed.manager().empty();
             Answer answer = answer(report, !emptied.failures().isEmpty());
             answer.line(emptied.removed() + " pieces were deleted for good").field("emptied", emptied.removed());
+            emptied.kept().forEach((node, why) -> answer.line("node " + node + ": " + why));
             emptied.failures().forEach((node, why) -> answer.line("node " + node + " was not emptied: " + why));
             return answer;
         }

@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** A manager with the nodes and workers of a fleet file, and the port at which other workers register. */
@@ -74,10 +73,13 @@ public final class ManagedFleet implements AutoCloseable {
     }
 
     private List<WorkerPort> workers() {
-        Set<String> all = new TreeSet<>(listed);
-        all.addAll(registrations.addresses());
         List<WorkerPort> ports = new ArrayList<>();
-        all.forEach(address -> ports.add(peers.worker(address)));
+        listed.forEach(address -> ports.add(peers.worker(address)));
+        for (String address : registrations.addresses()) {
+            if (!listed.contains(address)) {
+                ports.add(peers.registered(address));
+            }
+        }
         return ports;
     }
 

@@ -114,15 +114,6 @@ public final class GraphCatalogue implements Catalogue {
         }
 
         @Override
-        public boolean contains(NodeId node, byte[] id) throws Exception {
-            boolean[] found = new boolean[1];
-            for (int range = 0; range < spool.ranges(); range++) {
-                spool.read(range, (at, piece, created) -> found[0] |= at.equals(node) && Arrays.equals(piece, id));
-            }
-            return found[0];
-        }
-
-        @Override
         public void check() {
             mark.check();
         }

@@ -57,7 +57,8 @@ class FleetCommandsIT {
 
         List<Object> alarms = List.of("sweep", "alarms", "--owner", "photos", "--log", fleet.at("log"));
         ok(with(alarms));
-        new CycleLog(new FileCycleStore(fleet.at("log")), Time.system()).raise(OWNER, true, "somebody must look");
+        new CycleLog(new FileCycleStore(fleet.at("log")), Time.system())
+                .raise(OWNER, true, "operator", "somebody must look");
         assertThat(fleet.run(with(alarms))).isEqualTo(ExitCode.FINDING);
         assertThat(fleet.out()).contains("somebody must look");
         assertThat(fleet.run(fleet.cycle())).as("an alarm that stops").isNotEqualTo(ExitCode.OK);

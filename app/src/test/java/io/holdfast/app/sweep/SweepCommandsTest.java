@@ -75,6 +75,15 @@ class SweepCommandsTest {
         assertThat(out).contains("the catalogue knows it: it is live");
     }
 
+    /** The first thing that a newcomer sees: all is there, and nothing is trashed yet. */
+    @Test
+    void aRunThatIsHeldBackSaysWhatIsLiveAndWhyAndEndsWithAFinding() {
+        assertThat(run("sweep", "run", "--catalogue", catalogue, "--nodes", node))
+                .isEqualTo(ExitCode.FINDING);
+        // Of the five that are garbage, some pass by chance.
+        assertThat(out).containsPattern("n1 +first-cycle +65 +6[0-5] ").contains("sweep approve 1 --owner photos");
+    }
+
     @Test
     void approveTakesExactlyTheReportedNumber() {
         run("sweep", "plan", "--catalogue", catalogue, "--nodes", node, "--json");

@@ -2,8 +2,11 @@ package io.holdfast.sweep.catalogue;
 
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -52,8 +55,24 @@ public interface Catalogue {
             return Optional.empty();
         }
 
+        /** Those of some pieces that the view has. Reads all of it once; a catalogue with an index looks them up. */
+        default Map<NodeId, Set<PieceId>> known(Map<NodeId, Set<PieceId>> asked) throws Exception {
+            Map<NodeId, Set<PieceId>> known = new HashMap<>();
+            for (int range = 0; range < ranges(); range++) {
+                scan(range, asked.keySet(), (node, id, created) -> {
+                    PieceId piece = PieceId.of(id);
+                    if (asked.getOrDefault(node, Set.of()).contains(piece)) {
+                        known.computeIfAbsent(node, n -> new HashSet<>()).add(piece);
+                    }
+                });
+            }
+            return known;
+        }
+
         /** Whether the view has this piece. */
-        boolean contains(NodeId node, byte[] id) throws Exception;
+        default boolean contains(NodeId node, byte[] id) throws Exception {
+            return !known(Map.of(node, Set.of(PieceId.of(id)))).isEmpty();
+        }
 
         /** Throws if the view can no longer be vouched for: the connection behind it is lost, the file was changed. */
         default void check() throws Exception {}

@@ -17,7 +17,6 @@ import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -163,15 +162,6 @@ public final class FileCatalogue implements Catalogue {
                 throw corrupt("it says " + format.rows() + " rows and has " + total);
             }
             return Optional.of(counts);
-        }
-
-        @Override
-        public boolean contains(NodeId node, byte[] id) throws Exception {
-            boolean[] found = new boolean[1];
-            for (int range = 0; range < ranges(); range++) {
-                scan(range, (n, i, created) -> found[0] |= n.equals(node) && Arrays.equals(i, id));
-            }
-            return found[0];
         }
 
         @Override

@@ -7,6 +7,7 @@ import io.holdfast.sweep.piece.Base32;
 import io.holdfast.sweep.piece.PieceId;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,15 @@ public enum IdForm {
                     null);
         }
         return id;
+    }
+
+    /** Whether the id has a text in this form, and exactly one: what has none is in no catalogue that writes ids so. */
+    boolean has(byte[] id) {
+        return switch (this) {
+            case BYTES, HEX, BASE32 -> true;
+            case UUID -> id.length == 16;
+            case TEXT -> encode(id).indexOf(0) < 0 && Arrays.equals(decode(encode(id)), id);
+        };
     }
 
     public String encode(byte[] id) {

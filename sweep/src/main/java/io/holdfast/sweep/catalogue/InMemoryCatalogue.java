@@ -7,6 +7,7 @@ import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -93,9 +94,17 @@ public final class InMemoryCatalogue implements Catalogue {
         }
 
         @Override
-        public boolean contains(NodeId node, byte[] id) {
-            int at = nodes.indexOf(node);
-            return at >= 0 && copies.get(at).containsKey(PieceId.of(id));
+        public Map<NodeId, Set<PieceId>> known(Map<NodeId, Set<PieceId>> asked) {
+            Map<NodeId, Set<PieceId>> known = new HashMap<>();
+            asked.forEach((node, ids) -> {
+                int at = nodes.indexOf(node);
+                Set<PieceId> here = new HashSet<>(ids);
+                here.retainAll(at < 0 ? Set.of() : copies.get(at).keySet());
+                if (!here.isEmpty()) {
+                    known.put(node, here);
+                }
+            });
+            return known;
         }
     }
 }

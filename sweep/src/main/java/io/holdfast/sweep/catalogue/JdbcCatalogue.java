@@ -210,7 +210,7 @@ public final class JdbcCatalogue implements Catalogue {
     /** One row of the query as a piece. */
     void hand(ResultSet row, NodeNames names, PieceSink sink) throws Exception {
         String node = row.getString(1);
-        byte @Nullable [] id = id(row);
+        byte @Nullable [] id = id(row, 2);
         Timestamp created = row.getTimestamp(3);
         if (node == null || id == null || created == null) {
             throw new HoldfastException(
@@ -222,11 +222,11 @@ public final class JdbcCatalogue implements Catalogue {
         sink.piece(names.of(node), id, created.getTime());
     }
 
-    private byte @Nullable [] id(ResultSet row) throws SQLException {
+    byte @Nullable [] id(ResultSet row, int column) throws SQLException {
         if (idForm == IdForm.BYTES) {
-            return row.getBytes(2);
+            return row.getBytes(column);
         }
-        String text = row.getString(2);
+        String text = row.getString(column);
         return text == null ? null : idForm.decode(text);
     }
 

@@ -4,6 +4,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.catalogue.JdbcCatalogue.NodeNames;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.PieceId;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -12,6 +13,8 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +28,8 @@ final class JdbcSnapshot implements Catalogue.Snapshot {
 
     /** With more nodes than this, the rows of all are read and the others left. */
     private static final int NODES_NAMED_MOST = 1_000;
+
+    private static final int IDS_NAMED_MOST = 500;
 
     private final JdbcCatalogue catalogue;
     private final Connection connection;
@@ -168,23 +173,54 @@ final class JdbcSnapshot implements Catalogue.Snapshot {
         }
     }
 
+    /** Looks the pieces up, some hundred at a time. An id that is none in this catalogue's form is not in it. */
     @Override
-    public boolean contains(NodeId node, byte[] id) throws SQLException {
-        String cast = catalogue.idForm() == IdForm.UUID ? "cast(? as uuid)" : "?";
-        String sql = "select 1 from (" + catalogue.query() + ") q where q.node = ? and q.id = " + cast;
-        synchronized (connection) {
-            try (PreparedStatement statement = connection.prepareStatement(sql)) {
-                statement.setString(1, node.name());
-                if (catalogue.idForm() == IdForm.BYTES) {
-                    statement.setBytes(2, id);
-                } else {
-                    statement.setString(2, catalogue.idForm().encode(id));
-                }
-                try (ResultSet row = statement.executeQuery()) {
-                    return row.next();
+    public Map<NodeId, Set<PieceId>> known(Map<NodeId, Set<PieceId>> asked) throws SQLException {
+        Map<NodeId, Set<PieceId>> known = new HashMap<>();
+        for (Map.Entry<NodeId, Set<PieceId>> node : asked.entrySet()) {
+            List<byte[]> ids = node.getValue().stream()
+                    .map(PieceId::bytes)
+                    .filter(catalogue.idForm()::has)
+                    .toList();
+            for (int from = 0; from < ids.size(); from += IDS_NAMED_MOST) {
+                List<byte[]> some = ids.subList(from, Math.min(ids.size(), from + IDS_NAMED_MOST));
+                Set<PieceId> here = known(node.getKey(), some);
+                if (!here.isEmpty()) {
+                    known.computeIfAbsent(node.getKey(), n -> new HashSet<>()).addAll(here);
                 }
             }
         }
+        return known;
+    }
+
+    private Set<PieceId> known(NodeId node, List<byte[]> ids) throws SQLException {
+        IdForm form = catalogue.idForm();
+        String mark = form == IdForm.UUID ? "cast(? as uuid)" : "?";
+        String sql = "select q.id from (" + catalogue.query() + ") q where q.node = ? and q.id in ("
+                + String.join(", ", Collections.nCopies(ids.size(), mark)) + ")";
+        Set<PieceId> known = new HashSet<>();
+        synchronized (connection) {
+            try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                statement.setString(1, node.name());
+                int at = 2;
+                for (byte[] id : ids) {
+                    if (form == IdForm.BYTES) {
+                        statement.setBytes(at++, id);
+                    } else {
+                        statement.setString(at++, form.encode(id));
+                    }
+                }
+                try (ResultSet rows = statement.executeQuery()) {
+                    while (rows.next()) {
+                        byte[] id = catalogue.id(rows, 1);
+                        if (id != null) {
+                            known.add(PieceId.of(id));
+                        }
+                    }
+                }
+            }
+        }
+        return known;
     }
 
     /** The transaction that keeps the snapshot still answers, and was not replaced by another one under the hood. */

@@ -232,6 +232,7 @@ final class Attempt {
             // Still pending: the next attempt builds it with others.
             node.detail = why;
             cycle.alarm(
+                    "worker:" + addresses(lane.ways),
                     "node " + node.id() + ", cycle " + key.cycle() + ", worker " + addresses(lane.ways) + ": " + why);
             return;
         }

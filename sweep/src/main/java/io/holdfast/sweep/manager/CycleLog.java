@@ -23,8 +23,12 @@ import java.util.function.UnaryOperator;
  */
 public final class CycleLog {
 
-    private static final String HEAD = "holdfast-cycles 1";
-    private static final int ALARMS_MAX = 100;
+    private static final String HEAD = "holdfast-cycles 2";
+    private static final String HEAD_BEFORE = "holdfast-cycles 1";
+    private static final int ALARMS_MAX = 500;
+    /** A broken or lying peer must not drown what is told of others. */
+    private static final int ALARMS_OF_ONE_MAX = 5;
+
     private static final int TRIES_MAX = 50;
 
     /** The right to run one cycle. */
@@ -56,8 +60,9 @@ public final class CycleLog {
      * Something that a person must look at; while one stands, no trash is emptied.
      *
      * @param stops whether cycles stop too
+     * @param about which peer it is about, as one word
      */
-    public record Alarm(Instant at, boolean stops, String text) {}
+    public record Alarm(Instant at, boolean stops, String about, String text) {}
 
     private final CycleStore store;
     private final Time time;
@@ -134,12 +139,16 @@ public final class CycleLog {
         });
     }
 
-    /** Raises an alarm. */
-    public void raise(OwnerId owner, boolean stops, String text) throws IOException {
-        Alarm alarm = new Alarm(time.instant(), stops, Heard.text(text));
+    /** Raises an alarm. What is told of one peer is bounded: a person who looks into it learns of the rest. */
+    public void raise(OwnerId owner, boolean stops, String about, String text) throws IOException {
+        String word = Heard.text(about).replace(' ', '_');
+        Alarm alarm = new Alarm(time.instant(), stops, word, Heard.text(text));
         change(owner, state -> {
             boolean known = state.alarms().stream().anyMatch(one -> one.text().equals(alarm.text()));
-            if (known || state.alarms().size() >= ALARMS_MAX) {
+            long ofOne = state.alarms().stream()
+                    .filter(one -> one.about().equals(alarm.about()))
+                    .count();
+            if (known || ofOne >= ALARMS_OF_ONE_MAX || state.alarms().size() >= ALARMS_MAX) {
                 return state;
             }
             List<Alarm> all = new ArrayList<>(state.alarms());
@@ -181,7 +190,7 @@ public final class CycleLog {
         text.append("\noutcome ").append(state.outcome());
         for (Alarm alarm : state.alarms()) {
             text.append("\nalarm ").append(alarm.at()).append(alarm.stops() ? " stop " : " note ");
-            text.append(alarm.text());
+            text.append(alarm.about()).append(' ').append(alarm.text());
         }
         return text.append('\n').toString();
     }
@@ -189,13 +198,15 @@ public final class CycleLog {
     private static State decode(String text) {
         try {
             List<String> lines = text.lines().toList();
-            if (!lines.getFirst().equals(HEAD)) {
+            boolean before = lines.getFirst().equals(HEAD_BEFORE);
+            if (!before && !lines.getFirst().equals(HEAD)) {
                 throw new IllegalArgumentException("it does not begin with '" + HEAD + "'");
             }
             List<Alarm> alarms = new ArrayList<>();
             for (String line : lines.subList(7, lines.size())) {
-                String[] words = line.split(" ", 4);
-                alarms.add(new Alarm(Instant.parse(words[1]), words[2].equals("stop"), words[3]));
+                String[] words = line.split(" ", before ? 4 : 5);
+                String about = before ? "unknown" : words[3];
+                alarms.add(new Alarm(Instant.parse(words[1]), words[2].equals("stop"), about, words[words.length - 1]));
             }
             return new State(
                     Long.parseLong(value(lines.get(1), "cycle")),

@@ -11,8 +11,10 @@ import io.holdfast.sweep.cycle.TrashJudge;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.transfer.SessionKey;
 import io.holdfast.sweep.transfer.Tally;
 import java.io.IOException;
@@ -49,7 +51,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class FleetCycle {
 
-    private static final int BUILDER_MAX = 512;
     private static final int DRAWS = 16;
 
     private final SweepManager.Config config;
@@ -85,13 +86,11 @@ final class FleetCycle {
             try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
                 incarnation = snapshot.incarnation();
                 plan(snapshot, threads, fit);
-                TrashJudge judge = new TrashJudge(snapshot);
-                settleAlarms(judge, fit);
                 build(snapshot, threads, callers, rounds);
                 long built = nanos();
                 phase = "examine";
                 rounds.awaitExamined();
-                judgeTrash(judge);
+                judgeTrash(snapshot, fit);
                 lap("examine", built);
             }
             long examined = nanos();
@@ -131,7 +130,7 @@ final class FleetCycle {
                             seen.progress().idBytes(),
                             pieces,
                             FilterGeometry.forRate(pieces, config.rate()),
-                            seen.progress().trashBuilder(),
+                            new Built(seen.progress().trashBuilder()),
                             nanos()));
         }
         lap("count", began);
@@ -139,40 +138,62 @@ final class FleetCycle {
 
     private Map<NodeId, Long> counted = Map.of();
 
-    /** A trashed piece was read somewhere. It is back; if the catalogue knows it, a person is told. */
-    private void settleAlarms(TrashJudge judge, List<SweepManager.Seen> fit) throws Exception {
+    /** Asks the snapshot about pieces that were read in the trash, or are in the trash and in the new filter. */
+    private void judgeTrash(Catalogue.Snapshot snapshot, List<SweepManager.Seen> fit) throws Exception {
+        requireHeld();
+        TrashJudge judge = new TrashJudge();
         for (SweepManager.Seen seen : fit) {
-            for (NodeStatus.Alarm alarm : seen.progress().alarms()) {
-                if (judge.knows(seen.port().id(), alarm.id().bytes())) {
-                    alarm("cycle " + alarm.cycle() + " trashed " + alarm.id() + " on node "
-                            + seen.port().id() + ", and the catalogue knows it; it was read, and is back");
-                }
-                Heard<Boolean> ended = Heard.of(() -> {
-                    config.orders().endAlarm(seen.port(), owner(), alarm);
-                    return true;
-                });
-                if (ended instanceof Heard.Failed<Boolean> failed) {
-                    config.note("the alarms of node " + seen.port().id() + " stand on: " + failed.why());
-                    break;
-                }
+            judge.ask(
+                    seen.port().id(),
+                    seen.progress().alarms().stream().map(NodeStatus.Alarm::id).toList());
+        }
+        for (NodeRun node : nodes.values()) {
+            judge.ask(node.id(), suspects(node).stream().map(Suspect::id).toList());
+        }
+        judge.answer(snapshot, random());
+        for (SweepManager.Seen seen : fit) {
+            settleAlarms(judge, seen);
+        }
+        for (NodeRun node : nodes.values()) {
+            requireHeld();
+            tell(
+                    node.id(),
+                    judge.judge(
+                            node.id(),
+                            suspects(node),
+                            suspect -> config.orders().rescue(node.port, owner(), suspect) > 0));
+        }
+    }
+
+    private static List<Suspect> suspects(NodeRun node) {
+        NodeProgress told = node.progress;
+        return told != null && node.is(NodeRun.State.EXAMINED) ? told.suspects() : List.of();
+    }
+
+    /** Trashed pieces were read. They are back; if the catalogue knows them, a person is told. */
+    private void settleAlarms(TrashJudge judge, SweepManager.Seen seen) throws Exception {
+        NodePort node = seen.port();
+        List<NodeStatus.Alarm> alarms = seen.progress().alarms();
+        tell(
+                node.id(),
+                judge.read(
+                        node.id(), alarms.stream().map(NodeStatus.Alarm::piece).toList()));
+        for (NodeStatus.Alarm alarm : alarms) {
+            requireHeld();
+            Heard<Boolean> ended = Heard.of(() -> {
+                config.orders().endAlarm(node, owner(), alarm);
+                return true;
+            });
+            if (ended instanceof Heard.Failed<Boolean> failed) {
+                config.note("the alarms of node " + node.id() + " stand on: " + failed.why());
+                return;
             }
         }
     }
 
-    /** The nodes have examined their trash with the new filter. Asks the snapshot about what it answers to. */
-    private void judgeTrash(TrashJudge judge) throws Exception {
-        for (NodeRun node : nodes.values()) {
-            NodeProgress told = node.progress;
-            if (told != null
-                    && node.is(NodeRun.State.EXAMINED)
-                    && !told.suspects().isEmpty()) {
-                requireHeld();
-                String finding = judge.judge(
-                        node.id(), told.suspects(), suspect -> config.orders().rescue(node.port, owner(), suspect) > 0);
-                if (!finding.isEmpty()) {
-                    alarm("cycle " + ticket.cycle() + ": " + finding);
-                }
-            }
+    private void tell(NodeId node, String finding) throws IOException {
+        if (!finding.isEmpty()) {
+            alarm("node:" + node, "cycle " + ticket.cycle() + ": " + finding);
         }
     }
 
@@ -185,6 +206,7 @@ final class FleetCycle {
             }
             List<WorkerPort> workers = healthy(callers);
             dismissTheOddOne(workers);
+            workersFit = workers.size();
             if (workers.size() < builders()) {
                 String why = workers.size() + " workers answer and " + builders() + " are needed";
                 pending.values().forEach(node -> node.fail(node.detail.isEmpty() ? why : node.detail + "; " + why));
@@ -233,6 +255,7 @@ final class FleetCycle {
                 case Heard.Said<WorkerPort.Pong> said -> {
                     String identity = seat(worker, said.value());
                     seats.put(worker.address(), identity);
+                    built.put(worker.address(), new Built(proof(worker, said.value())));
                     if (identity.isEmpty()) {
                         config.note("worker " + worker.address() + " takes no part: with " + builders()
                                 + " builders a worker must prove who it is, by TLS or by a key of its own (--key)");
@@ -252,18 +275,33 @@ final class FleetCycle {
         return pong.identity().isEmpty() && builders() == 1 ? "address " + worker.address() : pong.identity();
     }
 
-    /** Who built alone; empty if two did, or if the fleet has one worker only, so that there is no other to confirm. */
-    String soleBuilder(List<WorkerPort> builders) {
-        if (builders.size() != 1 || config.workers().get().size() == 1) {
-            return "";
-        }
-        String identity = seats.getOrDefault(builders.getFirst().address(), "");
-        return identity.substring(0, Math.min(identity.length(), BUILDER_MAX));
+    private final Map<String, Built> built = new ConcurrentHashMap<>();
+    /** How many workers the attempt under way could use. */
+    private volatile int workersFit;
+
+    String identity(WorkerPort worker) {
+        return seats.getOrDefault(worker.address(), worker.address());
+    }
+
+    int workersFit() {
+        return workersFit;
+    }
+
+    /** What tells a worker from others, should it be stolen: what it proved, or else the host that an operator named. */
+    private static String proof(WorkerPort worker, WorkerPort.Pong pong) {
+        String host = worker.host().isEmpty() ? "" : "host " + worker.host();
+        return pong.identity().isEmpty() ? host : pong.identity();
+    }
+
+    Built builtBy(List<WorkerPort> builders) {
+        return builders.size() > 1 || config.believesOneWorker()
+                ? Built.AGREED
+                : built.getOrDefault(builders.getFirst().address(), Built.BY_SOMEBODY);
     }
 
     /** A worker that failed gets nothing more in this cycle: it may have failed on purpose, to learn something. */
     void dismiss(WorkerPort worker, String why) {
-        String identity = seats.getOrDefault(worker.address(), worker.address());
+        String identity = identity(worker);
         if (dismissed.putIfAbsent(identity, why) == null) {
             config.note("worker " + worker.address() + " gets nothing more in cycle " + ticket.cycle() + ": " + why);
         }
@@ -271,9 +309,7 @@ final class FleetCycle {
 
     /** Two workers have different filters of a node. One that differs from more others than anybody else is the odd one. */
     void differ(List<WorkerPort> workers) {
-        List<String> identities = workers.stream()
-                .map(worker -> seats.getOrDefault(worker.address(), worker.address()))
-                .toList();
+        List<String> identities = workers.stream().map(this::identity).toList();
         for (String identity : identities) {
             Set<String> others = differing.computeIfAbsent(identity, one -> new TreeSet<>());
             others.addAll(identities);
@@ -300,7 +336,8 @@ final class FleetCycle {
 
     /**
      * Which worker builds for which nodes is drawn anew for each attempt, so that no worker can count on a node. Of several
-     * draws that one is taken in which the fewest nodes get the worker whose filter their trash is to be confirmed against.
+     * draws that one is taken in which the fewest nodes get the worker whose filter their trash is to be confirmed against, or
+     * one that they are said to refuse.
      */
     private List<WorkerPort> drawn(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> pending) {
         List<WorkerPort> best = workers;
@@ -320,17 +357,17 @@ final class FleetCycle {
     }
 
     private long again(List<WorkerPort> order, SortedMap<NodeId, NodeRun> pending) {
-        if (builders() > 1) {
-            return 0;
-        }
         long again = 0;
         TreeMap<NodeId, Long> counts = new TreeMap<>();
         pending.forEach((id, node) -> counts.put(id, node.pieces));
-        for (Assignment.Share share : Assignment.of(counts, order.size(), 1)) {
-            String builder = soleBuilder(List.of(order.get(share.worker())));
+        for (Assignment.Share share : Assignment.of(counts, order.size(), builders())) {
+            Built builder = builders() > 1 ? Built.AGREED : builtBy(List.of(order.get(share.worker())));
             for (NodeId id : share.nodes()) {
                 NodeRun node = pending.get(id);
-                again += node != null && !builder.isEmpty() && node.trashBuilder.equals(builder) ? 1 : 0;
+                if (node != null) {
+                    again += builder.isIndependentOf(node.trashBuilt) ? 0 : 1;
+                    again += node.refused.contains(identity(order.get(share.worker()))) ? 1 : 0;
+                }
             }
         }
         return again;
@@ -385,9 +422,10 @@ final class FleetCycle {
         lease.requireHeld();
     }
 
-    void alarm(String text) throws IOException {
+    /** @param about the peer that it is about; so many of one peer are kept, and no more */
+    void alarm(String about, String text) throws IOException {
         config.note("alarm: " + Heard.text(text));
-        config.log().raise(owner(), false, text);
+        config.log().raise(owner(), false, about, text);
     }
 
     private CycleReport report(Map<NodeId, String> unfit, String note) {

@@ -14,6 +14,9 @@ public final class ManagerSettings {
     /** How many workers build each filter; with two, only a digest that both report is signed. */
     public static final Setting<Integer> BUILDERS = Setting.integer("sweep.manager.builders", 1, 1, 2);
 
+    /** Whether one worker alone may confirm what it has trashed itself: what a stolen one does is then not undone. */
+    public static final Setting<Boolean> BELIEVE_ONE_WORKER = Setting.flag("sweep.manager.believe-one-worker", false);
+
     /** How many nodes a cycle takes, those first that have waited longest; 0 is all. */
     public static final Setting<Integer> NODES_PER_CYCLE =
             Setting.integer("sweep.manager.nodes-per-cycle", 0, 0, 1_000_000);
@@ -38,7 +41,15 @@ public final class ManagerSettings {
             "sweep.manager.node-deadline", Duration.ofHours(2), Duration.ofSeconds(1), Duration.ofDays(7));
 
     public static final List<Setting<?>> ALL = List.of(
-            INTERVAL, BUILDERS, NODES_PER_CYCLE, ATTEMPTS, LEASE, WORKER_PATIENCE, NODE_PATIENCE, NODE_DEADLINE);
+            INTERVAL,
+            BUILDERS,
+            BELIEVE_ONE_WORKER,
+            NODES_PER_CYCLE,
+            ATTEMPTS,
+            LEASE,
+            WORKER_PATIENCE,
+            NODE_PATIENCE,
+            NODE_DEADLINE);
 
     private ManagerSettings() {}
 }

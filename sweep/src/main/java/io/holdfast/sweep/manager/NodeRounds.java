@@ -51,6 +51,8 @@ final class NodeRounds {
     /** Goes round all nodes in question, again and again, until none is left. */
     private void rounds(Predicate<NodeRun> open, Visit visit) throws Exception {
         Duration pause = FIRST_PAUSE;
+        long began = cycle.nanos();
+        cycle.nodes().values().stream().filter(open).forEach(node -> node.turnedTo(began));
         while (true) {
             List<NodeRun> left = cycle.nodes().values().stream().filter(open).toList();
             if (left.isEmpty()) {
@@ -101,8 +103,6 @@ final class NodeRounds {
 
     /** Signs and delivers what manager and workers agree on. Nodes whose workers are gone are pending again. */
     void deliver() throws Exception {
-        long began = cycle.nanos();
-        cycle.nodes().values().forEach(node -> node.lastHeardNanos = began);
         rounds(node -> node.is(NodeRun.State.AGREED), this::deliver);
     }
 
@@ -115,6 +115,8 @@ final class NodeRounds {
         }
         cycle.requireHeld();
         Signed signed = cycle.config().orders().sign(manifest(node, built, session, sample));
+        boolean mayPass = false;
+        boolean isBroken = false;
         for (WorkerPort worker : node.builders) {
             Heard<Optional<HoldfastException>> answer =
                     cycle.persist(worker, () -> worker.deliver(session, node.id(), node.port.address(), signed));
@@ -124,33 +126,70 @@ final class NodeRounds {
                     cycle.dismiss(worker, lost.why());
                 }
                 case Heard.Said<Optional<HoldfastException>> said -> {
-                    if (said.value().isPresent()) {
-                        refused(node, worker, said.value().get());
-                    } else {
-                        heard(node);
-                        node.delivered();
-                        node.detail = "";
-                        node.to(NodeRun.State.EXAMINING, cycle.nanos());
+                    if (said.value().isEmpty()) {
+                        taken(node);
+                        return;
                     }
-                    return;
+                    HoldfastException why = said.value().get();
+                    isBroken |= why.category() == Category.CORRUPT;
+                    mayPass |= mayPass(node, worker, why);
                 }
             }
         }
-        node.to(NodeRun.State.PENDING, cycle.nanos());
+        if (!mayPass) {
+            buildAgain(node, built, isBroken);
+        }
     }
 
-    /** The node did not take the filter. What it says of the builder is told to a person, and no more: it may be lying. */
-    private void refused(NodeRun node, WorkerPort worker, HoldfastException why) throws Exception {
-        Heard<Boolean> refusal = Heard.of(() -> {
-            throw why;
-        });
-        if (refusal instanceof Heard.Failed<Boolean> failed) {
-            if (why.category() == Category.CORRUPT) {
-                cycle.alarm("node " + node.id() + " refuses the filter of worker " + worker.address() + ": "
-                        + failed.why());
-            }
-            failed(node, failed);
+    private void taken(NodeRun node) {
+        heard(node);
+        node.delivered();
+        node.detail = "";
+        node.to(NodeRun.State.EXAMINING, cycle.nanos());
+    }
+
+    /** A worker says that the node did not take its filter: whether the same worker may try again. */
+    private boolean mayPass(NodeRun node, WorkerPort worker, HoldfastException why) throws IOException {
+        String said = Heard.text("" + why.getMessage());
+        node.detail = "worker " + worker.address() + " could not deliver its filter: " + said;
+        boolean isPatient = cycle.nanos() - node.lastHeardNanos
+                <= cycle.config().nodePatience().toNanos();
+        if (why.category() == Category.RETRY && isPatient) {
+            return true;
         }
+        if (why.category() == Category.CORRUPT) {
+            cycle.alarm(
+                    "worker:" + worker.address(),
+                    "node " + node.id() + " refuses the filter of worker " + worker.address() + ": " + said);
+        }
+        node.refused.add(cycle.identity(worker));
+        return false;
+    }
+
+    /**
+     * No builder has delivered. The node is asked itself: one worker's word fails no node. Others build for it unless it
+     * refuses the cycle, or two workers say so.
+     *
+     * @param isBroken whether the filter arrived broken, so that another's may arrive whole
+     */
+    private void buildAgain(NodeRun node, NodeBuilt built, boolean isBroken) throws InterruptedException {
+        if (!node.refused.isEmpty()) {
+            Optional<NodeProgress> told = look(node);
+            if (told.isEmpty()) {
+                return;
+            }
+            NodeProgress progress = told.get();
+            if (progress.digest().equals(built.digest()) && progress.state() != NodeProgress.State.FAILED) {
+                taken(node);
+                return;
+            }
+            boolean bySeveral = node.refused.size() >= Math.min(2, cycle.workersFit());
+            if (bySeveral || (progress.state() == NodeProgress.State.FAILED && !isBroken)) {
+                node.fail(progress.detail().isEmpty() ? node.detail : progress.detail());
+                return;
+            }
+        }
+        node.to(NodeRun.State.PENDING, cycle.nanos());
     }
 
     private Manifest manifest(NodeRun node, NodeBuilt built, SessionKey session, WitnessSample sample) {
@@ -173,7 +212,7 @@ final class NodeRounds {
                 cycle.seed(),
                 built.digest(),
                 witnesses,
-                cycle.soleBuilder(node.builders),
+                cycle.builtBy(node.builders),
                 cycle.config().orders().keyId());
     }
 
@@ -234,7 +273,9 @@ final class NodeRounds {
         node.detail = Heard.text(progress.detail());
         node.to(NodeRun.State.EXAMINED, cycle.nanos());
         if (progress.verdict().equals("TOO_FEW_HITS")) {
-            cycle.alarm("node " + node.id() + ", cycle " + cycle.ticket().cycle() + ": " + progress.detail());
+            cycle.alarm(
+                    "node:" + node.id(),
+                    "node " + node.id() + ", cycle " + cycle.ticket().cycle() + ": " + progress.detail());
         }
     }
 

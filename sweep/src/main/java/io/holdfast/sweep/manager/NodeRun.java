@@ -4,10 +4,12 @@ import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.transfer.NodeBuilt;
 import io.holdfast.sweep.transfer.SessionKey;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,13 +19,14 @@ import org.jspecify.annotations.Nullable;
  *   from       to          when                                                          must happen within
  *   PENDING    AGREED      manager and builders agree on its pieces                      sweep.manager.attempts
  *   AGREED     EXAMINING   a builder has delivered its filter                            node-deadline, counted from the
- *   AGREED     PENDING     its builders are lost: the next attempt builds it again         first AGREED of the attempt
+ *   AGREED     PENDING     its builders are lost, or one says that it refuses: others       first AGREED of the attempt
+ *                          build it again in the next attempt
  *   EXAMINING  AGREED      it forgot its filter in a restart, at most 5 times            the same
  *   EXAMINING  EXAMINED    it says what it would trash                                   the same
  *   EXAMINING  RELEASED    an operator approved it meanwhile                             the same
- *   EXAMINED   WAITING     its verdict or the fleet's limit needs an operator            the same
- *   EXAMINED   RELEASED    it was told to trash                                          node-deadline, counted anew
- *   RELEASED   EXAMINED    it never got the order, which is sent again                   the same
+ *   EXAMINED   WAITING     its verdict or the fleet's limit needs an operator            none: it waits for other nodes
+ *   EXAMINED   RELEASED    it was told to trash                                          node-deadline, counted from the
+ *   RELEASED   EXAMINED    it never got the order, which is sent again                     first order
  *   RELEASED   DONE        it has trashed                                                the same
  *   any        FAILED      a call failed for good, or with RETRY for node-patience, or a deadline has passed
  * </pre>
@@ -48,7 +51,8 @@ final class NodeRun {
         AGREED(Bound.EXAMINE),
         /** It has its filter and examines its pieces. */
         EXAMINING(Bound.EXAMINE),
-        EXAMINED(Bound.EXAMINE),
+        /** It has examined, and waits for the manager. */
+        EXAMINED(Bound.TRASH),
         /** It trashes what it found. */
         RELEASED(Bound.TRASH),
         DONE(Bound.NONE),
@@ -83,8 +87,8 @@ final class NodeRun {
     final int idBytes;
     final long pieces;
     final FilterGeometry geometry;
-    /** Who should not build alone for it again: its trash waits for another one's filter. */
-    final String trashBuilder;
+    /** Who answers for its oldest trash: an independent filter is to confirm it. */
+    final Built trashBuilt;
 
     private volatile State state = State.PENDING;
     /** The furthest bound so far: an order that has to be sent again does not begin it anew. */
@@ -99,12 +103,15 @@ final class NodeRun {
     volatile @Nullable WitnessSample sample;
     volatile List<WorkerPort> builders = List.of();
     volatile long lastHeardNanos;
+    /** Workers that say that it refuses their filters, by identity. */
+    final Set<String> refused = ConcurrentHashMap.newKeySet();
+
     volatile long lastExamined = -1;
     volatile int deliveries;
 
-    NodeRun(NodePort port, int idBytes, long pieces, FilterGeometry geometry, String trashBuilder, long nowNanos) {
+    NodeRun(NodePort port, int idBytes, long pieces, FilterGeometry geometry, Built trashBuilt, long nowNanos) {
         this.port = port;
-        this.trashBuilder = trashBuilder;
+        this.trashBuilt = trashBuilt;
         this.idBytes = idBytes;
         this.pieces = pieces;
         this.geometry = geometry;
@@ -134,6 +141,14 @@ final class NodeRun {
             boundSinceNanos = nowNanos;
         }
         state = next;
+    }
+
+    /** The manager turns to it again: how long it was left alone, or was ready, does not count against it. */
+    void turnedTo(long nowNanos) {
+        lastHeardNanos = nowNanos;
+        if (state == State.EXAMINED) {
+            boundSinceNanos = nowNanos;
+        }
     }
 
     long boundSinceNanos() {

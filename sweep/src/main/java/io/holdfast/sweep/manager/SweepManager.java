@@ -96,6 +96,7 @@ public final class SweepManager {
             long bufferMemory,
             int fleetLimitPercent,
             int builders,
+            boolean believesOneWorker,
             int attempts,
             Duration lease,
             Duration workerPatience,
@@ -197,6 +198,7 @@ public final class SweepManager {
                 settings.get(SweepSettings.BUFFER_MEMORY),
                 settings.get(SweepSettings.FLEET_LIMIT),
                 settings.get(ManagerSettings.BUILDERS),
+                settings.get(ManagerSettings.BELIEVE_ONE_WORKER),
                 settings.get(ManagerSettings.ATTEMPTS),
                 settings.get(ManagerSettings.LEASE),
                 settings.get(ManagerSettings.WORKER_PATIENCE),
@@ -306,10 +308,12 @@ public final class SweepManager {
      * What emptying did.
      *
      * @param removed pieces that were deleted for good
+     * @param kept nodes that keep trash of the right age, and what it waits for
      * @param failures nodes whose trash could not be emptied, and why; the others were
      */
-    public record Emptied(long removed, Map<NodeId, String> failures) {
+    public record Emptied(long removed, Map<NodeId, String> kept, Map<NodeId, String> failures) {
         public Emptied {
+            kept = Map.copyOf(kept);
             failures = Map.copyOf(failures);
         }
     }
@@ -334,6 +338,7 @@ public final class SweepManager {
 
     private Emptied empty(Config config, ScanThreads callers) throws Exception {
         OwnerId owner = catalogue.owner();
+        Map<NodeId, String> kept = new ConcurrentSkipListMap<>();
         Map<NodeId, String> failures = new ConcurrentSkipListMap<>();
         List<Callable<Long>> tasks = new ArrayList<>();
         for (NodePort node : nodes.values()) {
@@ -342,6 +347,10 @@ public final class SweepManager {
                         node.carry(config.orders().order(Order.Kind.EMPTY, owner, node.id(), 0, "", 0, "manager")));
                 switch (done) {
                     case Heard.Said<NodeAgent.Carried> said -> {
+                        String waits = Heard.text(said.value().detail());
+                        if (!waits.isEmpty()) {
+                            kept.put(node.id(), waits);
+                        }
                         return Math.max(
                                 0, Math.min(Heard.COUNT_MAX, said.value().count()));
                     }
@@ -354,7 +363,7 @@ public final class SweepManager {
             });
         }
         long removed = callers.all(tasks).stream().mapToLong(Long::longValue).sum();
-        return new Emptied(removed, failures);
+        return new Emptied(removed, kept, failures);
     }
 
     /** Whether anybody could build filters now. */

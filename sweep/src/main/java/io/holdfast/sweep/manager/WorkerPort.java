@@ -21,6 +21,14 @@ public interface WorkerPort {
     String address();
 
     /**
+     * The host that an operator named it by; empty if it registered by itself. A host that is named can be taken over, but not
+     * be two: what one host built another confirms.
+     */
+    default String host() {
+        return "";
+    }
+
+    /**
      * What a worker could take on, and who it is.
      *
      * @param identity what it proved: the subject of its certificate, or the id of its key; empty if nothing. An address is

@@ -94,7 +94,11 @@ public final class NodeAgent {
     /** A filter that arrives in parts: into a file, so that it takes no memory before it is whole. */
     public Incoming incoming(Signed signed) throws IOException {
         Manifest manifest = verified(signed);
-        Refusal.check(manifest, node.id(), lastBefore(manifest), time.instant(), node.config());
+        try {
+            Refusal.check(manifest, node.id(), lastBefore(manifest), time.instant(), node.config());
+        } catch (HoldfastException e) {
+            throw refused(manifest, e);
+        }
         return new Incoming(node.state(), node.config().filterBytesMax() + FilterFormat.OVERHEAD_BYTES);
     }
 
@@ -117,6 +121,33 @@ public final class NodeAgent {
     /** Takes a signed manifest and its filter, checks both, and begins to examine. */
     public void retain(Signed signed, InputStream filterBytes) throws IOException {
         Manifest manifest = verified(signed);
+        try {
+            begin(manifest, filterBytes);
+        } catch (HoldfastException e) {
+            throw refused(manifest, e);
+        }
+    }
+
+    /** The manager may ask what became of its cycle: it need not believe the worker that delivered. */
+    private HoldfastException refused(Manifest manifest, HoldfastException why) {
+        if (why.category() == Category.RETRY) {
+            return why;
+        }
+        synchronized (current) {
+            Current known = current.get(manifest.owner());
+            boolean isNews = known == null
+                    || (!isWalking(known)
+                            && (known.cycle < manifest.cycle() || known.state == NodeProgress.State.FAILED));
+            if (isNews) {
+                Current mine = new Current(manifest.cycle(), manifest.digest(), NodeProgress.State.FAILED);
+                mine.failure = "" + why.getMessage();
+                current.put(manifest.owner(), mine);
+            }
+        }
+        return why;
+    }
+
+    private void begin(Manifest manifest, InputStream filterBytes) throws IOException {
         Instant now = time.instant();
         LiveFilter filter = FilterFormat.read(filterBytes, node.config().filterBytesMax());
         synchronized (current) {
@@ -181,8 +212,15 @@ public final class NodeAgent {
                 StorageNode.Restored restored = node.restore(order.owner(), order.cycle());
                 yield new Carried(restored.restored(), restored.keptLive() + " had a live twin and stay in the trash");
             }
-            case EMPTY ->
-                new Carried(node.empty(new EmptyPermit(node.id(), order.owner(), order.issuedAt())), "emptied");
+            case EMPTY -> {
+                StorageNode.Emptied done = node.empty(new EmptyPermit(node.id(), order.owner(), order.issuedAt()));
+                yield new Carried(
+                        done.removed(),
+                        done.unconfirmed() == 0
+                                ? ""
+                                : "the trash of " + done.unconfirmed()
+                                        + " cycles waits for a filter that another worker has built");
+            }
             case END_ALARM -> {
                 PieceId piece = PieceId.parse(order.detail(), node.idBytes());
                 node.endAlarm(new NodeStatus.Alarm(order.owner(), order.cycle(), piece, now));

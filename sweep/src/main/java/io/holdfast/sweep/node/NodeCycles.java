@@ -78,10 +78,8 @@ final class NodeCycles {
             Instant now = time.instant();
             Refusal.check(manifest, filter, id, mine.lastCycle, now, config);
             clock.agreed();
-            Instant limit = (manifest.cutoff().isBefore(now) ? manifest.cutoff() : now).minus(config.spareWindow());
-            if (!clock.isJudgeable(limit)) {
-                limit = Instant.EPOCH;
-            }
+            Instant limit = clock.judgeable(
+                    (manifest.cutoff().isBefore(now) ? manifest.cutoff() : now).minus(config.spareWindow()));
             TrashProbe trash = new TrashProbe(store, manifest.owner(), filter);
             trash.run();
             RetainWalk walk = RetainWalk.examine(
@@ -106,6 +104,7 @@ final class NodeCycles {
             long missing = manifest.distinctLeast() - walk.live() - trash.hits() - mine.knownLosses - deleted;
             Verdict verdict = verdict(manifest, filter, mine, walk, missing);
             mine.lastCycle = manifest.cycle();
+            endCutWalk(mine, manifest.owner());
             // A dry run that could show nothing is not used up.
             if (verdict == Verdict.FIRST_CYCLE && walk.examined() > 0) {
                 mine.examinedBefore = true;
@@ -188,7 +187,7 @@ final class NodeCycles {
             Instant now = time.instant();
             mine.look(now);
             mine.note(new OwnerBooks.Past(manifest.cycle(), now, retain.examined(), retain.wouldTrash(), approved));
-            mine.trash.put(manifest.cycle(), new OwnerBooks.InTrash(clock.instant(), manifest.builder()));
+            mine.trash.put(manifest.cycle(), new OwnerBooks.InTrash(clock.instant(), manifest.built()));
             if (approved) {
                 mine.incarnation = manifest.incarnation();
                 mine.examinedBefore = true;
@@ -218,13 +217,32 @@ final class NodeCycles {
             mine.look(time.instant());
             mine.trash.put(
                     cycle,
-                    new OwnerBooks.InTrash(clock.instant(), retain.manifest().builder()));
+                    new OwnerBooks.InTrash(clock.instant(), retain.manifest().built()));
             mine.write();
         }
         retain.finish(state, files);
         watch.reached(NodeStep.TRASH_DONE);
         String detail = walk.failed() == 0 ? "done" : walk.failed() + " pieces could not be moved";
         return report(retain, walk, true, List.of(), detail);
+    }
+
+    /**
+     * A new plan replaces that of a walk which never came to its end. What it had moved is kept from now on: its last piece
+     * may have been moved just before the disk failed or the node was stopped.
+     */
+    private void endCutWalk(OwnerBooks mine, OwnerId owner) throws IOException {
+        boolean isCut;
+        try {
+            isCut = stored(owner).filter(RetainFile::released).isPresent();
+        } catch (HoldfastException e) {
+            isCut = true; // the plan cannot be read, and is dropped
+        }
+        var last = mine.trash.lastEntry();
+        if (isCut && last != null) {
+            mine.trash.put(
+                    last.getKey(),
+                    new OwnerBooks.InTrash(clock.instant(), last.getValue().built()));
+        }
     }
 
     /** Goes on with cycles that were released and not finished when the node stopped. */
@@ -371,7 +389,7 @@ final class NodeCycles {
         }
     }
 
-    long empty(EmptyPermit permit) throws IOException {
+    StorageNode.Emptied empty(EmptyPermit permit) throws IOException {
         OwnerId owner = permit.owner();
         OwnerBooks mine = books.of(owner);
         mine.retaining.lock();
@@ -384,12 +402,12 @@ final class NodeCycles {
             }
             Optional<RetainFile> last = lastCarriedOut(owner);
             if (last.isEmpty()) {
-                return 0;
+                return new StorageNode.Emptied(0, 0);
             }
             TrashEmptier emptier = new TrashEmptier(store, mine, config.trashKeep(), clock, watch);
-            List<Long> due = emptier.due(owner, last.get().manifest(), now);
-            if (due.isEmpty()) {
-                return 0;
+            TrashEmptier.Due due = emptier.due(owner, last.get().manifest(), now);
+            if (due.confirmable().isEmpty()) {
+                return new StorageNode.Emptied(0, due.unconfirmed());
             }
             LiveFilter filter;
             try {
@@ -398,10 +416,10 @@ final class NodeCycles {
                 throw dropped(owner, RetainFile.Stage.CARRIED_OUT, e);
             }
             long removed = 0;
-            for (long cycle : due) {
+            for (long cycle : due.confirmable()) {
                 removed += emptier.empty(owner, cycle, filter);
             }
-            return removed;
+            return new StorageNode.Emptied(removed, due.unconfirmed());
         } finally {
             mine.retaining.unlock();
         }

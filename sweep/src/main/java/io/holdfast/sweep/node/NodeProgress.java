@@ -12,7 +12,7 @@ import java.util.List;
  * @param lastCycle the highest cycle that it took of the owner
  * @param digest of the filter it examined with
  * @param verdict empty until it has examined
- * @param trashBuilder who built alone the filter that trashed its oldest trash: another one is to build the next
+ * @param trashBuilder who built the filter that trashed its oldest trash: another one is to build the next
  * @param suspects pieces in its trash that the filter of this cycle answers to
  */
 public record NodeProgress(

@@ -31,5 +31,10 @@ public record NodeStatus(NodeId node, List<OfOwner> owners) {
     /** @param emptiesAt the earliest time at which it may be emptied */
     public record TrashOfCycle(long cycle, Instant since, Instant emptiesAt, boolean restored) {}
 
-    public record Alarm(OwnerId owner, long cycle, PieceId id, Instant at) {}
+    public record Alarm(OwnerId owner, long cycle, PieceId id, Instant at) {
+
+        public Suspect piece() {
+            return new Suspect(cycle, id);
+        }
+    }
 }

@@ -5,6 +5,7 @@ import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Built;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -44,12 +45,8 @@ final class OwnerBooks {
     /** One cycle as the brake sees it. */
     record Past(long cycle, Instant at, long pieces, long trashed, boolean approved) {}
 
-    /**
-     * What a cycle put into the trash.
-     *
-     * @param builder who built its filter alone; empty if two did, or none but the manager
-     */
-    record InTrash(Instant since, String builder) {}
+    /** What a cycle put into the trash, the last of it at that time, and who answers for its filter. */
+    record InTrash(Instant since, Built built) {}
 
     /** A piece that was read though a cycle had trashed it. */
     record TrashHit(long cycle, PieceId id, Instant at) {}
@@ -164,7 +161,7 @@ final class OwnerBooks {
             for (var entry : trash.entrySet()) {
                 out.writeLong(entry.getKey());
                 out.writeLong(entry.getValue().since().toEpochMilli());
-                out.writeUTF(entry.getValue().builder());
+                out.writeUTF(entry.getValue().built().by());
             }
             out.writeInt(voided.size());
             for (long cycle : voided) {
@@ -230,7 +227,7 @@ final class OwnerBooks {
                 long cycle = in.readLong();
                 Instant since = Instant.ofEpochMilli(in.readLong());
                 // Version 1 kept the time that was observed instead; who built its filters is not known.
-                trash.put(cycle, new InTrash(since, before ? skipped(in) : in.readUTF()));
+                trash.put(cycle, new InTrash(since, before ? skipped(in) : new Built(in.readUTF())));
             }
             for (int i = count(in); i > 0; i--) {
                 voided.add(in.readLong());
@@ -247,9 +244,9 @@ final class OwnerBooks {
         }
     }
 
-    private static String skipped(DataInputStream in) throws IOException {
+    private static Built skipped(DataInputStream in) throws IOException {
         in.skipNBytes(Long.BYTES);
-        return "";
+        return Built.BY_SOMEBODY;
     }
 
     private static int count(DataInputStream in) throws IOException {

@@ -246,8 +246,16 @@ public final class StorageNode implements AutoCloseable {
         return store.restore(owner, suspect.id(), suspect.cycle());
     }
 
-    /** Deletes for good what two cycles agree on; returns how many pieces. */
-    public long empty(EmptyPermit permit) throws IOException {
+    /**
+     * What emptying did.
+     *
+     * @param removed pieces that are gone for good
+     * @param unconfirmed cycles whose trash is old enough and waits for a filter that another worker has built
+     */
+    public record Emptied(long removed, int unconfirmed) {}
+
+    /** Deletes for good what two cycles agree on. */
+    public Emptied empty(EmptyPermit permit) throws IOException {
         return cycles.empty(permit);
     }
 
@@ -306,13 +314,13 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
-    /** Who built alone the filter that trashed the oldest trash of the owner; empty if several did. */
+    /** Who answers for the filter that trashed the oldest trash of the owner; empty if nobody that is known. */
     String trashBuilder(OwnerId owner) throws IOException {
         OwnerBooks mine = seen(owner);
         synchronized (mine) {
             return mine.trash.isEmpty()
                     ? ""
-                    : mine.trash.firstEntry().getValue().builder();
+                    : mine.trash.firstEntry().getValue().built().by();
         }
     }
 

@@ -6,6 +6,7 @@ import io.holdfast.sweep.filter.Fingerprint;
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -23,7 +24,7 @@ import java.util.SortedSet;
  *   <li>passed every check and was released, or approved, and carried out on this node;
  *   <li>speaks of a moment at least the trash age after the trashing: a writer who saw the piece before it was trashed has
  *       committed by then;
- *   <li>was not built by the same single worker as the one that trashed it;
+ *   <li>is independent of the one that trashed it: no single worker can have made both ({@link Built});
  *   <li>does not answer to the piece.
  * </ol>
  *
@@ -47,9 +48,17 @@ final class TrashEmptier {
         this.watch = watch;
     }
 
-    /** The cycles whose trash the later cycle may confirm. */
-    List<Long> due(OwnerId owner, Manifest later, Instant now) throws IOException {
+    /**
+     * Cycles whose trash is old enough.
+     *
+     * @param confirmable the later cycle may confirm them
+     * @param unconfirmed how many need the filter of another worker
+     */
+    record Due(List<Long> confirmable, int unconfirmed) {}
+
+    Due due(OwnerId owner, Manifest later, Instant now) throws IOException {
         List<Long> due = new ArrayList<>();
+        int unconfirmed = 0;
         synchronized (books) {
             if (!books.hits.isEmpty()) {
                 throw new HoldfastException(
@@ -64,25 +73,23 @@ final class TrashEmptier {
                 OwnerBooks.InTrash entry = books.trash.get(cycle);
                 if (entry == null) {
                     // Its beginning is not known: it counts from now.
-                    books.trash.put(cycle, new OwnerBooks.InTrash(now, ""));
+                    books.trash.put(cycle, new OwnerBooks.InTrash(now, Built.BY_SOMEBODY));
                     books.write();
-                } else if (cycle < later.cycle() && isOld(entry, later, now) && isIndependent(entry, later)) {
-                    due.add(cycle);
+                } else if (cycle < later.cycle() && isOld(entry, later, now)) {
+                    if (entry.built().isIndependentOf(later.built())) {
+                        due.add(cycle);
+                    } else {
+                        unconfirmed++;
+                    }
                 }
             }
         }
-        return due;
+        return new Due(due, unconfirmed);
     }
 
     private boolean isOld(OwnerBooks.InTrash entry, Manifest later, Instant now) {
         Instant ripe = clock.noEarlierThanTheJump(entry.since()).plus(keep);
         return !ripe.isAfter(later.cutoff()) && !ripe.isAfter(now);
-    }
-
-    private static boolean isIndependent(OwnerBooks.InTrash entry, Manifest later) {
-        return entry.builder().isEmpty()
-                || later.builder().isEmpty()
-                || !entry.builder().equals(later.builder());
     }
 
     long empty(OwnerId owner, long cycle, LiveFilter filter) throws IOException {

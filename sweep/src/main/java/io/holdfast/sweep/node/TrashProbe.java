@@ -7,10 +7,12 @@ import io.holdfast.sweep.piece.PieceId;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 
 /**
  * Looks through the trash of an owner with the filter of a later cycle. What the filter answers to is here, in the trash, and
- * is suspected of being live. It begins at another folder each time, so that with many suspects each is told of at some time.
+ * is suspected of being live. If those are more than may be told of, a fair sample is: each suspect of any cycle has the same
+ * chance, and another one in the next cycle.
  */
 final class TrashProbe {
 
@@ -19,19 +21,20 @@ final class TrashProbe {
     private final LiveFilter filter;
     private final List<Suspect> suspects = new ArrayList<>();
     private final long[] fingerprint = new long[2];
+    private final SplittableRandom random;
     private long hits;
 
     TrashProbe(PieceStore store, OwnerId owner, LiveFilter filter) {
         this.store = store;
         this.owner = owner;
         this.filter = filter;
+        this.random = new SplittableRandom(filter.seed());
     }
 
     void run() throws IOException {
-        int first = (int) Long.remainderUnsigned(filter.seed(), store.folders());
         for (long cycle : store.trashCycles(owner)) {
             for (int i = 0; i < store.folders(); i++) {
-                store.listTrash(owner, cycle, (first + i) % store.folders(), visitor(cycle));
+                store.listTrash(owner, cycle, i, visitor(cycle));
             }
         }
     }
@@ -43,9 +46,7 @@ final class TrashProbe {
                 Fingerprint.put(id, 0, id.length, fingerprint, 0);
                 if (filter.mayContain(fingerprint[0], fingerprint[1])) {
                     hits++;
-                    if (suspects.size() < Suspect.MOST) {
-                        suspects.add(new Suspect(cycle, PieceId.of(id)));
-                    }
+                    sample(cycle, id);
                 }
             }
 
@@ -54,6 +55,18 @@ final class TrashProbe {
                 // Not a piece: nothing is said of it.
             }
         };
+    }
+
+    /** The n-th suspect takes the place of one of those so far with a chance of MOST in n. */
+    private void sample(long cycle, byte[] id) {
+        if (suspects.size() < Suspect.MOST) {
+            suspects.add(new Suspect(cycle, PieceId.of(id)));
+            return;
+        }
+        long at = random.nextLong(hits);
+        if (at < Suspect.MOST) {
+            suspects.set((int) at, new Suspect(cycle, PieceId.of(id)));
+        }
     }
 
     /** How many pieces in the trash the filter answers to. */

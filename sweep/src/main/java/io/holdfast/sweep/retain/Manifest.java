@@ -35,8 +35,7 @@ import java.util.Objects;
  * @param digest SHA-256 over the filter's bytes, in hexadecimal digits
  * @param witnesses fingerprints of live pieces that the filter must answer to, drawn after its builder had committed
  *     itself to the digest
- * @param builder who built the filter alone; empty if two did and agree, if there is one worker only, or within one process.
- *     A piece is deleted for good only if the filters of its two cycles were not built by the same one alone
+ * @param built who answers for the filter
  * @param keyId which key signs; empty within one process, where nothing is signed
  */
 public record Manifest(
@@ -55,7 +54,7 @@ public record Manifest(
         long seed,
         String digest,
         List<Fingerprint> witnesses,
-        String builder,
+        Built built,
         String keyId) {
 
     /** How many live pieces a filter is tried with. */
@@ -82,10 +81,9 @@ public record Manifest(
                     "use SHA-256 and at most " + TEXT_MAX + " letters");
         }
         witnesses = List.copyOf(witnesses);
-        if (witnesses.size() > WITNESSES || builder.length() > TEXT_MAX || keyId.length() > TEXT_MAX) {
+        if (witnesses.size() > WITNESSES || keyId.length() > TEXT_MAX) {
             throw HoldfastException.misuse(
-                    witnesses.size() + " witnesses, a builder of " + builder.length() + " and a key id of "
-                            + keyId.length() + " letters",
+                    witnesses.size() + " witnesses and a key id of " + keyId.length() + " letters",
                     "name at most " + WITNESSES + " witnesses");
         }
         issuedAt = Instant.ofEpochMilli(issuedAt.toEpochMilli());
@@ -120,21 +118,21 @@ public record Manifest(
                 filter.seed(),
                 FilterFormat.digestText(filter),
                 List.of(),
-                "",
+                Built.AGREED,
                 "");
     }
 
     /** The same with the id of the key that signs it. */
     public Manifest signedBy(String id) {
-        return with(builder, id);
+        return with(built, id);
     }
 
     /** The same of a filter that was built by one worker alone. */
-    public Manifest builtBy(String worker) {
+    public Manifest builtBy(Built worker) {
         return with(worker, keyId);
     }
 
-    private Manifest with(String builtBy, String signedBy) {
+    private Manifest with(Built builtBy, String signedBy) {
         return new Manifest(
                 owner,
                 node,
@@ -178,7 +176,7 @@ public record Manifest(
                 out.writeLong(witness.high());
                 out.writeLong(witness.low());
             }
-            out.writeUTF(builder);
+            out.writeUTF(built.by());
             out.writeUTF(keyId);
         } catch (IOException e) {
             throw new IllegalStateException("writing to memory failed", e);
@@ -208,7 +206,7 @@ public record Manifest(
                     in.readLong(),
                     in.readUTF(),
                     witnesses(in),
-                    in.readUTF(),
+                    new Built(in.readUTF()),
                     in.readUTF());
             if (in.read() >= 0) {
                 throw new IOException("it goes on after its end");

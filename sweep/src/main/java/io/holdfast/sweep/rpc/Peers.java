@@ -50,8 +50,15 @@ public final class Peers implements AutoCloseable {
                 : builder.usePlaintext().build();
     }
 
+    /** A worker that an operator has named. */
     public RemoteWorker worker(String address) {
-        return new RemoteWorker(address, channel(address), ring);
+        ManagedChannel channel = channel(address);
+        return new RemoteWorker(address, address.substring(0, address.lastIndexOf(':')), channel, ring);
+    }
+
+    /** A worker that registered by itself, under an address of its own choice. */
+    public RemoteWorker registered(String address) {
+        return new RemoteWorker(address, "", channel(address), ring);
     }
 
     public RemoteNode node(NodeId id, String address) {

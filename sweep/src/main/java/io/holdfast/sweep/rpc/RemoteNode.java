@@ -137,11 +137,16 @@ public final class RemoteNode implements NodePort {
                         .toList());
     }
 
+    /** How long a filter may take to arrive and to be checked. */
+    static long seconds(long filterBytes) {
+        return RETAIN_SECONDS + (filterBytes >> BYTES_A_SECOND_LOG);
+    }
+
     /** Sends a filter, and waits until the node has checked it. */
     void retain(Signed manifest, LiveFilter filter) {
         Upload upload = new Upload();
         SweepNodeGrpc.newStub(channel)
-                .withDeadlineAfter(RETAIN_SECONDS + (filter.geometry().bytes() >> BYTES_A_SECOND_LOG), TimeUnit.SECONDS)
+                .withDeadlineAfter(seconds(filter.geometry().bytes()), TimeUnit.SECONDS)
                 .retain(upload);
         try (OutputStream out = new BufferedOutputStream(upload.chunks(manifest), CHUNK_BYTES)) {
             FilterFormat.write(filter, out);

@@ -40,11 +40,13 @@ public final class RemoteWorker implements WorkerPort {
     private static final int END_SECONDS = 600;
 
     private final String address;
+    private final String host;
     private final ManagedChannel channel;
     private final Optional<KeyRing> ring;
 
-    RemoteWorker(String address, ManagedChannel channel, Optional<KeyRing> ring) {
+    RemoteWorker(String address, String host, ManagedChannel channel, Optional<KeyRing> ring) {
         this.address = address;
+        this.host = host;
         this.channel = channel;
         this.ring = ring;
     }
@@ -52,6 +54,11 @@ public final class RemoteWorker implements WorkerPort {
     @Override
     public String address() {
         return address;
+    }
+
+    @Override
+    public String host() {
+        return host;
     }
 
     private <T> T call(int seconds, Function<SweepWorkerGrpc.SweepWorkerBlockingStub, T> call) {

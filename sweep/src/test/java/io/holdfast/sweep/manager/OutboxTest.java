@@ -3,6 +3,7 @@ package io.holdfast.sweep.manager;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.ManualTime;
 import io.holdfast.Time;
 import io.holdfast.sweep.node.Fleet;
 import io.holdfast.sweep.piece.NodeId;
@@ -73,6 +74,28 @@ class OutboxTest {
         acknowledging.interrupt();
         assertThat(worker.outOfOrder).isEmpty();
         assertThat(worker.seen).containsExactly(last);
+    }
+
+    /** It is slow but alive: it asks for frames that it has, again and again, and acknowledges none. */
+    @Test
+    void workerThatRepliesButAcknowledgesNothingIsGivenUp() throws Exception {
+        ManualTime time = new ManualTime();
+        LinkedBlockingQueue<Frame> wire = new LinkedBlockingQueue<>();
+        SlowWorker worker = new SlowWorker(wire);
+        int[] waits = {0};
+        Pause pause = (monitor, atMost) -> {
+            time.advance(atMost);
+            worker.replies.reply(FrameReply.acknowledge(0));
+            if (++waits[0] > 10_000) {
+                throw new AssertionError("it is not given up");
+            }
+        };
+        Outbox outbox = new Outbox(
+                worker, SESSION, new SendWindow(SESSION, 400, time.nanoTime()), 4, Duration.ofSeconds(30), pause, time);
+        outbox.open();
+        outbox.send(new NodeBatch(0, 1, new long[2]));
+        assertThat(outbox.finish()).isFalse();
+        assertThat(outbox.givenUp()).contains("did not acknowledge a frame for 30s");
     }
 
     /** Acknowledges one frame at a time, and looks at the numbers. */

@@ -68,6 +68,7 @@ final class PlainFleet implements AutoCloseable {
     private final Fleet fleet;
     private final SplittableRandom random;
     private DutyRunner duties;
+    private boolean believesOneWorker;
 
     PlainFleet(Path folder) {
         this(folder, 42);
@@ -151,11 +152,17 @@ final class PlainFleet implements AutoCloseable {
                 .workers(() -> new ArrayList<>(workers.values()))
                 .time(time)
                 .set(SweepSettings.FLEET_LIMIT, 100)
+                .set(ManagerSettings.BELIEVE_ONE_WORKER, believesOneWorker)
                 .set(SweepSettings.FALSE_POSITIVES, "0.0001")
                 .stepped((monitor, atMost) -> step(atMost), random::nextLong, new Parts(), () -> {
                     duties = DutyRunner.manual(time);
                     return duties;
                 });
+    }
+
+    PlainFleet believingOneWorker() {
+        believesOneWorker = true;
+        return this;
     }
 
     StorageNode store(String node) {
@@ -322,7 +329,7 @@ final class PlainFleet implements AutoCloseable {
 
         @Override
         public Pong ping() {
-            return new Pong(worker.incarnation(), worker.filterMemory(), worker.filterMemoryUsed(), name);
+            return new Pong(worker.incarnation(), worker.filterMemory(), worker.filterMemoryUsed(), "key " + name);
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.holdfast.sweep.manager;
 
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.node.NodeStatus;
+import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.PieceId;
 import java.time.Instant;
 import java.util.List;
@@ -19,6 +20,7 @@ final class ProgressLie {
     private long wouldTrash;
     private String detail;
     private List<NodeStatus.Alarm> alarms;
+    private List<Suspect> suspects;
 
     ProgressLie(NodeProgress truth) {
         this.truth = truth;
@@ -30,6 +32,7 @@ final class ProgressLie {
         wouldTrash = truth.wouldTrash();
         detail = truth.detail();
         alarms = truth.alarms();
+        suspects = truth.suspects();
     }
 
     /** Something that is not so, often at the edge of what a number can be. */
@@ -91,6 +94,16 @@ final class ProgressLie {
         return this;
     }
 
+    ProgressLie alarms(List<NodeStatus.Alarm> value) {
+        alarms = value;
+        return this;
+    }
+
+    ProgressLie suspects(List<Suspect> value) {
+        suspects = value;
+        return this;
+    }
+
     NodeProgress build() {
         return new NodeProgress(
                 truth.node(),
@@ -110,6 +123,6 @@ final class ProgressLie {
                 detail,
                 alarms,
                 truth.trashBuilder(),
-                truth.suspects());
+                suspects);
     }
 }

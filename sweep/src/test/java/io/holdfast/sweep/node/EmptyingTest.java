@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
@@ -16,6 +17,8 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -59,16 +62,17 @@ class EmptyingTest {
     }
 
     private long empty() throws IOException {
-        return node.empty(new EmptyPermit(node.id(), PHOTOS, fleet.time.instant()));
+        return node.empty(new EmptyPermit(node.id(), PHOTOS, fleet.time.instant()))
+                .removed();
     }
 
     /** A filter that answers to nothing by chance, built by somebody. */
-    private NodeReport cycle(long cycle, List<PieceId> live, String builder) throws IOException {
+    private NodeReport cycle(long cycle, List<PieceId> live, Built builder) throws IOException {
         NodeReport report = examine(cycle, live, builder);
         return node.trash(PHOTOS, cycle, Optional.of(Approval.of("ann", report)), StorageNode.Progress.NONE);
     }
 
-    private NodeReport examine(long cycle, List<PieceId> live, String builder) throws IOException {
+    private NodeReport examine(long cycle, List<PieceId> live, Built builder) throws IOException {
         LiveFilter filter = Fleet.sharpFilter(live, cycle);
         Manifest manifest =
                 fleet.manifest(node.id(), PHOTOS, cycle, live, filter).builtBy(builder);
@@ -85,15 +89,15 @@ class EmptyingTest {
 
     @Test
     void trashGoesWithTheFirstReleasedFilterThatIsAWeekYoungerAndMissesItAndNotBefore() throws IOException {
-        assertThat(cycle(2, LIVE, "").trashed()).isEqualTo(10);
+        assertThat(cycle(2, LIVE, Built.AGREED).trashed()).isEqualTo(10);
         days(6);
-        cycle(3, LIVE, "");
+        cycle(3, LIVE, Built.AGREED);
         assertThat(empty()).as("the snapshot is six days younger").isZero();
         days(2);
         assertThat(empty())
                 .as("old by the clock, and no snapshot a week younger")
                 .isZero();
-        NodeReport fourth = examine(4, LIVE, "");
+        NodeReport fourth = examine(4, LIVE, Built.AGREED);
         assertThat(empty()).as("examined, not released").isZero();
         node.trash(PHOTOS, 4, Optional.of(Approval.of("ann", fourth)), StorageNode.Progress.NONE);
         assertThat(inTrash()).isEqualTo(10);
@@ -107,9 +111,9 @@ class EmptyingTest {
     @Test
     void pieceThatALaterFilterAnswersToStaysAndIsReportedAndCountsAsPresent() throws IOException {
         List<PieceId> wronged = LIVE.subList(0, 10);
-        cycle(2, LIVE.subList(10, 100), "");
+        cycle(2, LIVE.subList(10, 100), Built.AGREED);
         days(8);
-        NodeReport report = examine(3, LIVE, "");
+        NodeReport report = examine(3, LIVE, Built.AGREED);
         assertThat(report.verdict()).as("in the trash is not lost").isEqualTo(Verdict.READY);
         assertThat(report.suspects()).extracting(Suspect::id).containsExactlyInAnyOrderElementsOf(wronged);
         node.trash(PHOTOS, 3, Optional.empty(), StorageNode.Progress.NONE);
@@ -123,33 +127,80 @@ class EmptyingTest {
 
     @Test
     void filterOfTheSameSoleBuilderConfirmsNothing() throws IOException {
-        cycle(2, LIVE, "key thief");
+        cycle(2, LIVE, new Built("key thief"));
         days(8);
-        cycle(3, LIVE, "key thief");
+        cycle(3, LIVE, new Built("key thief"));
         assertThat(empty()).isZero();
-        cycle(4, LIVE, "key honest");
+        cycle(4, LIVE, new Built("key honest"));
         assertThat(empty()).isEqualTo(10);
     }
 
     @Test
     void filterOfARestoredCycleConfirmsNothing() throws IOException {
-        cycle(2, LIVE, "");
+        cycle(2, LIVE, Built.AGREED);
         days(8);
-        cycle(3, LIVE, "");
+        cycle(3, LIVE, Built.AGREED);
         node.restore(PHOTOS, 3);
         assertThat(empty()).isZero();
     }
 
+    /** What the walk moves before its disk breaks does not count from its beginning. */
+    @Test
+    void trashOfAWalkThatFailedIsKeptAWeekFromTheNextCycle() throws IOException {
+        node.close();
+        AtomicInteger trashed = new AtomicInteger();
+        node = fleet.add(fleet.builder("n1")
+                .set(NodeSettings.BRAKE, 100)
+                .watch(step -> {
+                    if (step == NodeStep.TRASH_PIECE && trashed.incrementAndGet() == 5) {
+                        days(3);
+                    }
+                    if (step == NodeStep.TRASH_PIECE && trashed.get() > 10 && trashed.get() < 1000) {
+                        throw new IOException("the disk is broken");
+                    }
+                })
+                .open());
+        Fleet.put(node, PHOTOS, Fleet.ids(3, 200));
+        fleet.age();
+        NodeReport failed = cycle(2, LIVE, Built.AGREED);
+        assertThat(failed.detail()).startsWith("stopped");
+        trashed.set(1000);
+        days(5);
+        cycle(3, LIVE, Built.AGREED);
+        assertThat(empty()).as("five days after the last piece was trashed").isZero();
+        days(8);
+        cycle(4, LIVE, Built.AGREED);
+        assertThat(empty()).isPositive();
+    }
+
+    /** More suspects than a node may tell of lie in the trash of the oldest cycle. */
+    @Test
+    void suspectsOfALaterCycleAreToldOfThoughAnEarlierHasMoreThanFit() throws IOException {
+        List<PieceId> first = Fleet.ids(4, Suspect.MOST + 500);
+        List<PieceId> second = Fleet.ids(5, 300);
+        Fleet.put(node, PHOTOS, first);
+        cycle(2, LIVE, Built.AGREED);
+        fleet.age();
+        cycle(3, LIVE, Built.AGREED);
+        Fleet.put(node, PHOTOS, second);
+        fleet.age();
+        cycle(4, LIVE, Built.AGREED);
+        List<PieceId> all = Stream.of(LIVE, first, second).flatMap(List::stream).toList();
+        List<Suspect> told = examine(5, all, Built.AGREED).suspects();
+        assertThat(told).hasSize(Suspect.MOST);
+        assertThat(told).as("of each cycle").extracting(Suspect::cycle).contains(3L, 4L);
+    }
+
     @Test
     void clockThatJumpsAMonthAtEachLookEmptiesNothingEarly() throws IOException {
-        cycle(2, LIVE, "");
+        cycle(2, LIVE, Built.AGREED);
         Instant right = fleet.time.instant();
         for (int look = 1; look <= 10; look++) {
             fleet.time.setWall(right.plus(Duration.ofDays(30L * look)));
             node.look();
             assertThat(empty()).isZero();
             // Even a manager whose clock is as wrong, and whose catalogue agrees, finds nothing that is old enough.
-            cycle(2 + look, LIVE, "");
+            cycle(2 + look, LIVE, Built.AGREED);
             assertThat(empty()).isZero();
         }
         assertThat(inTrash()).isEqualTo(10);
@@ -157,9 +208,9 @@ class EmptyingTest {
 
     @Test
     void trashIsEmptiedThoughTheDiskIsFull() throws IOException {
-        cycle(2, LIVE, "");
+        cycle(2, LIVE, Built.AGREED);
         days(8);
-        cycle(3, LIVE, "");
+        cycle(3, LIVE, Built.AGREED);
         diskFull.set(true);
         assertThat(empty()).isEqualTo(10);
         diskFull.set(false);

@@ -12,6 +12,7 @@ import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.piece.PieceId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.Manifest;
 import io.holdfast.sweep.retain.Order;
@@ -25,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,7 +85,7 @@ class NodeAgentTest {
                 filter.seed(),
                 FilterFormat.digestText(filter),
                 LIVE.stream().limit(20).map(PieceId::fingerprint).toList(),
-                "",
+                Built.AGREED,
                 "manager-1");
     }
 
@@ -247,6 +249,23 @@ class NodeAgentTest {
         assertThat(agent.carry(order(MANAGER, Order.Kind.EMPTY, any, 0, Duration.ofMinutes(50)))
                         .count())
                 .isZero();
+    }
+
+    /** What the runbook of a stolen key says. */
+    @Test
+    void aReleasedCycleGoesOnAfterItsKeyWasRevokedUntilItIsRestored() throws IOException {
+        retain(1);
+        NodeProgress planned = retain(2);
+        NodeAgent killed = new NodeAgent(node, ring, walk -> {}, fleet.time);
+        killed.carry(order(MANAGER, Order.Kind.RELEASE, planned, 2, Duration.ofMinutes(5)));
+        node.trash(PHOTOS, 2, Optional.empty(), StorageNode.Progress.NONE);
+        assertThat(Fleet.live(node, PHOTOS)).doesNotContainAnyElementsOf(GARBAGE);
+        KeyRing without = KeyRing.of(List.of(KeyRing.entry(OPERATOR, KeyRing.Role.OPERATOR, Instant.EPOCH, NEVER)));
+        NodeAgent after = new NodeAgent(node, without, Runnable::run, fleet.time);
+        assertThatThrownBy(() -> after.carry(order(MANAGER, Order.Kind.EMPTY, planned, 0, Duration.ofMinutes(5))))
+                .hasMessageContaining("manager-1");
+        after.carry(order(OPERATOR, Order.Kind.RESTORE, planned, 2, Duration.ofMinutes(5)));
+        nothingHappened();
     }
 
     @Test

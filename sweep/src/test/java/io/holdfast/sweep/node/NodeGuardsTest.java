@@ -16,12 +16,15 @@ import io.holdfast.sweep.retain.Signed;
 import io.holdfast.sweep.retain.SigningKey;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,6 +92,69 @@ class NodeGuardsTest {
         assertThat(fleet.examine(node, PHOTOS, 2, LIVE).wouldTrash())
                 .as("a spare window later the pieces are old by any clock")
                 .isPositive();
+    }
+
+    @Test
+    void clockThatWasAYearAheadAndIsSetBackLetsTheNodeBeSweptAgain() throws IOException {
+        Fleet.put(node, PHOTOS, GARBAGE);
+        fleet.age();
+        Instant right = fleet.time.instant();
+        fleet.time.setWall(right.plus(Duration.ofDays(365)));
+        node.look();
+        fleet.time.setWall(right.plusSeconds(1));
+        assertThat(fleet.examine(node, PHOTOS, 1, LIVE).wouldTrash()).isZero();
+        fleet.age();
+        assertThat(fleet.examine(node, PHOTOS, 2, LIVE).wouldTrash())
+                .as("a spare window after a manager's clock agreed")
+                .isPositive();
+    }
+
+    /** Its first start was with a wrong clock, so it has never seen a later time. */
+    @Test
+    void pieceThatWasPutBeforeTheClockWasSetRightWhileTheNodeWasStoppedIsSpared() throws IOException {
+        node.close();
+        Instant right = fleet.time.instant();
+        fleet.time.setWall(right.minus(Duration.ofDays(365)));
+        node = fleet.node("n2");
+        Fleet.put(node, PHOTOS, GARBAGE);
+        node.close();
+        fleet.time.setWall(right.plusSeconds(1));
+        node = fleet.node("n2");
+        assertThat(fleet.examine(node, PHOTOS, 1, List.of()).wouldTrash()).isZero();
+        fleet.age();
+        assertThat(fleet.examine(node, PHOTOS, 2, List.of()).wouldTrash()).isPositive();
+    }
+
+    /** A manager's clock has agreed with the node's: what it put under that clock has an age that is known. */
+    @Test
+    void nodeThatWasStoppedForADayAfterAManagersClockAgreedIsSweptAtOnce() throws IOException {
+        Fleet.put(node, PHOTOS, GARBAGE);
+        fleet.age();
+        fleet.examine(node, PHOTOS, 1, LIVE);
+        node.close();
+        fleet.time.advance(Duration.ofDays(1));
+        node = fleet.add(builder().open());
+        assertThat(fleet.examine(node, PHOTOS, 2, LIVE).wouldTrash()).isPositive();
+    }
+
+    /** One process opens the node to put, another to run a cycle: no manager's clock agrees in the runs that put. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3, 7})
+    void nodeThatIsOpenOnlyToPutAndForItsCyclesIsSwept(int days) throws IOException {
+        node.close();
+        List<PieceId> garbage = Fleet.ids(8, 200);
+        long found = 0;
+        for (int round = 0; round < 10; round++) {
+            node = fleet.add(builder().open());
+            Fleet.put(node, PHOTOS, garbage.subList(20 * round, 20 * round + 20));
+            node.close();
+            fleet.time.advance(Duration.ofDays(days));
+            node = fleet.add(builder().open());
+            found = fleet.examine(node, PHOTOS, round + 1, LIVE).wouldTrash();
+            node.close();
+            fleet.time.advance(Duration.ofDays(days));
+        }
+        assertThat(found).as("garbage of the runs but for the last few").isGreaterThan(80);
     }
 
     @Test
@@ -177,6 +243,103 @@ class NodeGuardsTest {
             assertThat(agent.progress(new OwnerId("stranger-" + i), 1).state()).isEqualTo(NodeProgress.State.UNKNOWN);
         }
         assertThat(files(state)).isEqualTo(before);
+    }
+
+    /** A row that comes back names a piece that is already here: its writer renews it before the commit. */
+    @Test
+    void pieceThatIsRenewedBeforeItsRowIsCommittedIsSparedAndComesBackFromTheTrash() throws IOException {
+        Fleet.put(node, PHOTOS, GARBAGE);
+        fleet.age();
+        PieceId wanted = GARBAGE.getFirst();
+        assertThat(node.renew(PHOTOS, wanted)).isTrue();
+        fleet.sweep(node, PHOTOS, 1, LIVE);
+        assertThat(Fleet.live(node, PHOTOS)).contains(wanted);
+        PieceId trashed = GARBAGE.stream().filter(this::isTrashed).findFirst().orElseThrow();
+        assertThat(node.renew(PHOTOS, trashed)).isTrue();
+        assertThat(Fleet.live(node, PHOTOS)).contains(trashed);
+        fleet.sweep(node, PHOTOS, 2, LIVE);
+        assertThat(Fleet.live(node, PHOTOS)).as("renewed, so young").contains(wanted, trashed);
+        assertThat(node.renew(PHOTOS, Fleet.ids(9, 1).getFirst()))
+                .as("not here: it must be put")
+                .isFalse();
+    }
+
+    /** The stored filter may be of gigabytes, and a manager asks every few seconds. */
+    @Test
+    void questionHowTheNodeStandsReadsNoFilter() throws IOException {
+        fleet.age();
+        fleet.examine(node, PHOTOS, 1, LIVE);
+        Path state = fleet.path("n1").resolve("state/" + PHOTOS.folder());
+        try (var filters = Files.newDirectoryStream(state, "filter-*")) {
+            for (Path filter : filters) {
+                Files.writeString(filter, "no filter any more");
+            }
+        }
+        assertThat(agent().progress(PHOTOS, 1).state()).isEqualTo(NodeProgress.State.EXAMINED);
+        assertThat(agent().progress(PHOTOS, 2).state()).isEqualTo(NodeProgress.State.UNKNOWN);
+        assertThat(node.status().owners()).hasSize(1);
+    }
+
+    @Test
+    void restoreStopsAnExaminationInsteadOfWaitingForIt() throws IOException {
+        Fleet.put(node, PHOTOS, GARBAGE);
+        fleet.age();
+        fleet.examine(node, PHOTOS, 1, LIVE);
+        fleet.sweep(node, PHOTOS, 2, LIVE);
+        LiveFilter filter = Fleet.filter(LIVE, 3);
+        Manifest manifest = fleet.manifest(node.id(), PHOTOS, 3, LIVE, filter);
+        AtomicReference<Thread> restoring = new AtomicReference<>();
+        assertThatThrownBy(() -> node.examine(manifest, filter, (examined, done, folders) -> {
+                    if (restoring.get() == null) {
+                        restoring.set(beside(() -> node.restore(PHOTOS, 2)));
+                        await(restoring.get(), Thread.State.WAITING);
+                    }
+                }))
+                .hasMessageContaining("a restore came in between");
+        await(restoring.get(), Thread.State.TERMINATED);
+        assertThat(Fleet.live(node, PHOTOS)).containsAll(GARBAGE);
+    }
+
+    @Test
+    void permitToEmptyThatLapsedWhileItWaitedForAWalkIsRefused() throws IOException {
+        fleet.age();
+        LiveFilter filter = Fleet.filter(LIVE, 3);
+        Manifest manifest = fleet.manifest(node.id(), PHOTOS, 1, LIVE, filter);
+        List<Throwable> thrown = new CopyOnWriteArrayList<>();
+        AtomicReference<Thread> emptying = new AtomicReference<>();
+        node.examine(manifest, filter, (examined, done, folders) -> {
+            if (emptying.get() == null) {
+                EmptyPermit permit = new EmptyPermit(node.id(), PHOTOS, fleet.time.instant());
+                Thread thread = beside(() -> node.empty(permit));
+                thread.setUncaughtExceptionHandler((t, e) -> thrown.add(e));
+                emptying.set(thread);
+                await(thread, Thread.State.WAITING);
+                fleet.time.advance(Duration.ofHours(2));
+            }
+        });
+        await(emptying.get(), Thread.State.TERMINATED);
+        assertThat(thrown).singleElement().asString().contains("permit to empty");
+    }
+
+    /** Something that may throw. */
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private static Thread beside(Work work) {
+        return Thread.ofPlatform().daemon().start(() -> {
+            try {
+                work.run();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    private static void await(Thread thread, Thread.State state) {
+        while (thread.getState() != state && thread.getState() != Thread.State.TERMINATED) {
+            Thread.onSpinWait();
+        }
     }
 
     private static long files(Path folder) throws IOException {

@@ -543,7 +543,8 @@ class StorageNodeTest {
     }
 
     private long empty() throws IOException {
-        return node.empty(new EmptyPermit(node.id(), PHOTOS, fleet.time.instant()));
+        return node.empty(new EmptyPermit(node.id(), PHOTOS, fleet.time.instant()))
+                .removed();
     }
 
     private void reopen() throws IOException {

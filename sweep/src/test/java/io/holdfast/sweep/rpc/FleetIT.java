@@ -87,7 +87,7 @@ class FleetIT {
 
     @Test
     void trashIsEmptiedByTheFirstLaterSnapshotThatIsAWeekYounger() throws IOException {
-        fleet.worker();
+        fleet.worker().worker();
         fleet.manager().run();
         long trashed = fleet.manager().run().trashed();
         assertThat(trashed).isPositive();

@@ -140,6 +140,27 @@ public final class PlantedWorkers {
         };
     }
 
+    /** Leaves the same few pieces out of every filter that it builds. */
+    public static SweepWorker withholding(
+            long incarnation, KeyRing ring, SweepWorker.Delivery delivery, Time time, Set<Fingerprint> withheld) {
+        return new SweepWorker(incarnation, 1L << 24, ring, delivery, time) {
+            @Override
+            BuildSession open(SessionStart start) {
+                return new BuildSession(start) {
+                    @Override
+                    int insert(LiveFilter filter, long[] fingerprints) {
+                        int added = 0;
+                        for (int i = 0; i < fingerprints.length; i += 2) {
+                            long[] one = {fingerprints[i], fingerprints[i + 1]};
+                            added += withheld.contains(new Fingerprint(one[0], one[1])) ? 0 : super.insert(filter, one);
+                        }
+                        return added;
+                    }
+                };
+            }
+        };
+    }
+
     /**
      * Fails its first delivery on purpose and keeps the witnesses of it; whatever it builds afterwards has those, and lacks
      * one piece in ten of the others. Several workers may share what was read.
