@@ -37,7 +37,8 @@ if not records[2] then
   return {'LAPSED', 0}
 end
 local now, us = clock()
-local second = string.format('%d', now / 1000)
+local second, hard_at = string.format('%d', now / 1000), string.format('%d', now + hard_ms)
+local left_by = '-left by ' .. string.sub(lease, 2)
 -- Marks and packed parts by one call: of each entry the marks, then of each open key the parts.
 local fields, place = {unpack(names, 5)}, {}
 for i = 1, count do
@@ -98,16 +99,25 @@ local function pair(list, one, two)
   local n = #list
   list[n + 1], list[n + 2] = one, two
 end
--- Opens a new epoch: its record and its marks.
+-- Opens a new epoch: returns it, its record without holders, and the marks with its hard end.
 local function begin(thing, record, text)
   epochs = math.max(epochs + 1, us)
   opened = true
-  local epoch, hard = string.format('%.0f', epochs), string.format('%d', now + hard_ms)
+  local epoch = string.format('%.0f', epochs)
+  local window = epoch .. ' ' .. hard_at .. ' 0 ' .. second
   if text == '' then
     set_look[#set_look + 1] = second .. thing
+    return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'), '\n! ' .. window
   end
-  return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'),
-    marked(text, '!', epoch .. ' ' .. hard .. ' 0 ' .. second)
+  return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'), marked(text, '!', window)
+end
+-- The record of an epoch that has just begun, with this instance or left by it, and under what it is to be filed.
+local function first_record(thing, record, wish)
+  if wish == '' then
+    pair(set_ends, hard_at, thing)
+    return record .. lease, file
+  end
+  return record .. left_by, string.format('%d', now + math.min(wish, hard_ms))
 end
 -- When a key without holders ends: the latest wish of those who left, an extension, and not after the hard end.
 local function soft_end(text, epoch, wished)
@@ -136,7 +146,7 @@ local function leave(record, held, text, epoch, wished)
     filed = holder and from == 18 and -tonumber(string.sub(holder, -12), 16)
   end
   if not holder then
-    left, filed = string.sub(record, 1, 17) .. '-left by ' .. string.sub(lease, 2), soft_end(text, epoch, wished)
+    left, filed = string.sub(record, 1, 17) .. left_by, soft_end(text, epoch, wished)
   end
   return left, filed
 end
@@ -150,21 +160,33 @@ local function shortened(text, epoch)
   end
   return pruned(text, second - window_s, epoch)
 end
-local function count_it(i, entry, epoch, record, text)
-  local thing, wish, until_s, before = names[i + 4], args[entry + 4], '0', records[i + 4]
-  local held, new, filed = string.byte(record, 18) == 44, nil, nil
+-- The record of an epoch that was open before, with this instance or left by it, and under what it is to be filed.
+local function next_record(thing, epoch, record, text, wish)
+  local held = string.byte(record, 18) == 44
   if held and #record > 256 then
     record, held = living(things, record)
   end
-  if wish == '' then
-    new, filed = hold(record, held, string.find(record, lease, 18, true))
-    if not held then
-      local hard, extended = window_of(text, epoch)
-      pair(set_ends, string.format('%d', math.max(hard or now + hard_ms, extended or 0)), thing)
-    end
+  if wish ~= '' then
+    return leave(record, held, text, epoch, now + wish)
+  end
+  if not held then
+    local hard, extended = window_of(text, epoch)
+    pair(set_ends, string.format('%d', math.max(hard or now + hard_ms, extended or 0)), thing)
+  end
+  return hold(record, held, string.find(record, lease, 18, true))
+end
+-- @param own_mark what the marks said of this instance before
+-- @param is_new   the epoch begins with this entry
+local function count_it(i, entry, epoch, record, text, own_mark, is_new)
+  local thing, wish, until_s, before = names[i + 4], args[entry + 4], '0', records[i + 4]
+  local new, filed
+  if is_new then
+    new, filed = first_record(thing, record, wish)
   else
+    new, filed = next_record(thing, epoch, record, text, wish)
+  end
+  if wish ~= '' then
     until_s = string.format('%d', math.ceil((now + wish) / 1000))
-    new, filed = leave(record, held, text, epoch, now + wish)
   end
   if filed then
     pair(file_due, filed, thing)
@@ -180,10 +202,14 @@ local function count_it(i, entry, epoch, record, text)
     local reached = advanced(mark(text, name), args[j + 2])
     text = marked(text, name, reached .. ' ' .. second)
   end
-  local own_mark = mark(text, mine)
-  local in_epoch, times = string.match(own_mark or '', '^%d+ (%d+) %d+ (%d+)')
-  times = in_epoch == epoch and times + 1 or 1
-  text = marked(text, mine, args[entry + 3] .. ' ' .. epoch .. ' ' .. until_s .. ' ' .. times .. ' ' .. second)
+  local times, publish = 1, args[entry + 3] .. ' ' .. epoch .. ' ' .. until_s .. ' '
+  if own_mark then
+    local in_epoch, published = string.match(own_mark, '^%d+ (%d+) %d+ (%d+)')
+    times = in_epoch == epoch and published + 1 or 1
+    text = marked(text, mine, publish .. times .. ' ' .. second)
+  else
+    text = text .. '\n' .. mine .. ' ' .. publish .. times .. ' ' .. second
+  end
   pair(put_parts, thing, text)
   local from = entry + 8 + 3 * args[entry + 6]
   local last = from + args[entry + 7] - 1
@@ -236,13 +262,14 @@ local function decide(i)
     end
     grown = grown + growth
   end
-  if not packed then
+  local is_new = not packed
+  if is_new then
     epoch, record, text = begin(thing, record, text)
   end
   if part ~= '' then
     pair(put_parts, epoch .. thing, after)
   end
-  count_it(i, entry, epoch, record, text)
+  count_it(i, entry, epoch, record, text, value, is_new)
   return 'O' .. epoch
 end
 local reply = {'OK', second + 0}
