@@ -28,9 +28,10 @@ import java.util.regex.Pattern;
  * </pre>
  *
  * A word that ends in {@code …} stands for the rest of the keys or arguments, none or more. The Java side declares the
- * same words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the script
- * does not even load. {@code --@include} pastes a file in, for what several scripts share, and what that includes;
- * {@code ../lease/time.lua} is one of the package beside, {@code ../../lease/time.lua} of one beside the parent.
+ * same words; {@link #load} compares them, so that a script and its call cannot drift apart: the class that owns the
+ * script does not even load. {@code --@include} pastes a file in, for what several scripts share, and what that
+ * includes; {@code ../lease/time.lua} is one of the package beside, {@code ../../lease/time.lua} of one beside the
+ * parent.
  */
 public final class Script {
 

@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds on values for readers. A hold renews itself until it is closed; one that is dropped without close is released when it
- * is collected, and the log says where it was made. A hold for a time is not renewed.
+ * Holds on values for readers. A hold renews itself until it is closed; one that is dropped without close is released
+ * when it is collected, and the log says where it was made. A hold for a time is not renewed.
  */
 public final class Holds {
 

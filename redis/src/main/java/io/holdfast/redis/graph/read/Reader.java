@@ -21,8 +21,8 @@ import java.util.function.BiConsumer;
 /**
  * Reads values, in pages of {@value #PAGE} nodes. Large ones come whole again, and their inner nodes are never shown.
  *
- * <p>A value that is read without a hold may end meanwhile: then it is not there. Takes no writer's lock unless a value is
- * asked for that the writer has not put yet.
+ * <p>A value that is read without a hold may end meanwhile: then it is not there. Takes no writer's lock unless a value
+ * is asked for that the writer has not put yet.
  */
 public final class Reader {
 

@@ -16,12 +16,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. A step is
- * followed by a rest as long as itself, so that the server's other clients have half of its time. One client of a graph
- * drains at a time, by a token; the others look whether it still does.
+ * Reclaims what nobody holds, one bounded step after another: step.lua does the work, this class decides when. A step
+ * is followed by a rest as long as itself, so that the server's other clients have half of its time. One client of a
+ * graph drains at a time, by a token; the others look whether it still does.
  *
- * <p>With nothing to reclaim it packs segments of which few values are left, ends leases that are past their deadline, and
- * otherwise looks every few seconds. What this client gives up itself wakes it.
+ * <p>With nothing to reclaim it packs segments of which few values are left, ends leases that are past their deadline,
+ * and otherwise looks every few seconds. What this client gives up itself wakes it.
  *
  * <p>If a call of the graph was torn, it repairs the graph before anything else.
  */

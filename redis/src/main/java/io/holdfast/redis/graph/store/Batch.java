@@ -13,9 +13,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * New values that are put by one call: a segment. It counts what they hold of each other, sorts their other children into
- * those that the lease hands over and those that are held once more, and says which values the lease holds afterwards:
- * those that have no parent here.
+ * New values that are put by one call: a segment. It counts what they hold of each other, sorts their other children
+ * into those that the lease hands over and those that are held once more, and says which values the lease holds
+ * afterwards: those that have no parent here.
  *
  * <p>Not thread-safe.
  */
@@ -41,7 +41,9 @@ public final class Batch {
     private final String segment;
     private final List<Added> values = new ArrayList<>();
     private final List<Integer> holds = new ArrayList<>();
-    /** Children in other segments: those that the lease hands over, and for each segment how often its values are held. */
+    /**
+     * Children in other segments: those that the lease hands over, and for each segment how often its values are held.
+     */
     private final Set<Place> handed = new TreeSet<>();
 
     private final Map<String, StringBuilder> adopted = new TreeMap<>();
@@ -79,11 +81,20 @@ public final class Batch {
                 .append(',');
     }
 
-    /** Whether another value with so many children goes with those that are there. */
-    public boolean takes(int moreChildren) {
+    /** Whether another value with these children goes with those that are there. */
+    public boolean takes(List<Place> moreChildren) {
         return values.size() < VALUES_MAX
-                && children + moreChildren <= CHILDREN_MAX
-                && adopted.size() + moreChildren <= SEGMENTS_MAX;
+                && children + moreChildren.size() <= CHILDREN_MAX
+                && adopted.size() + newSegments(moreChildren) <= SEGMENTS_MAX;
+    }
+
+    /** Of how many further segments values are held, if these are children and none is handed over. */
+    private long newSegments(List<Place> moreChildren) {
+        return moreChildren.stream()
+                .map(Place::segment)
+                .filter(of -> !of.equals(segment) && !adopted.containsKey(of))
+                .distinct()
+                .count();
     }
 
     /**

@@ -20,11 +20,12 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes, renews and ends the leases of this process on one graph. When one is due, all are renewed, so that an idle process
- * makes few calls. A renewal that fails ends nothing: it is tried again soon, and until the deadline the lease is good.
+ * Takes, renews and ends the leases of this process on one graph. When one is due, all are renewed, so that an idle
+ * process makes few calls. A renewal that fails ends nothing: it is tried again soon, and until the deadline the lease
+ * is good.
  *
- * <p>A lease that the server does not know any more is lost. Whoever keeps it says what takes its place: a hold takes a new
- * lease on the same value, which is as good if the value is still there; a writer ends.
+ * <p>A lease that the server does not know any more is lost. Whoever keeps it says what takes its place: a hold takes a
+ * new lease on the same value, which is as good if the value is still there; a writer ends.
  */
 public final class LeaseKeeper implements Duty {
 
@@ -40,7 +41,9 @@ public final class LeaseKeeper implements Duty {
 
     /** What a lease is kept for. */
     public interface Kept {
-        /** The server does not know the lease; answers the one that takes its place, if any. Called again if it fails. */
+        /**
+         * The server does not know the lease; answers the one that takes its place, if any. Called again if it fails.
+         */
         Optional<Lease> onLost();
     }
 

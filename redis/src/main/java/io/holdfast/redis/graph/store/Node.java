@@ -3,8 +3,9 @@ package io.holdfast.redis.graph.store;
 import java.nio.ByteBuffer;
 
 /**
- * How a value is stored. A plain value is one node. A large one, or one with many children, is a tree of them: its top says
- * how long it is and which of its children are its own nodes. Only plain values and tops have ids that are given out.
+ * How a value is stored. A plain value is one node. A large one, or one with many children, is a tree of them: its top
+ * says how long it is and which of its children are its own nodes. Only plain values and tops have ids that are given
+ * out.
  *
  * <pre>
  *   v BYTES                                     a plain value; its children are the value's

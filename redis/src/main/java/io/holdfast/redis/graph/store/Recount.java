@@ -24,11 +24,12 @@ import redis.clients.jedis.Protocol.Command;
  * Repairs a graph of which a call was torn: counts anew, from its roots and leases, who holds what, and erases what
  * nothing holds. Work that was queued is part of that, so the queue is empty afterwards.
  *
- * <p>Nobody else writes until it has ended, so it reads a graph that stands still: the scripts answer TORN, which callers
- * see as RETRY. If this client dies, another one begins anew. It takes memory for all places and children of the graph.
+ * <p>Nobody else writes until it has ended, so it reads a graph that stands still: the scripts answer TORN, which
+ * callers see as RETRY. If this client dies, another one begins anew. It takes memory for all places and children of
+ * the graph.
  *
- * <p>What it cannot mend is reported: a root whose value is lost, and has been before too, ends; a child that is lost stays
- * named by its parent.
+ * <p>What it cannot mend is reported: a root whose value is lost, and has been before too, ends; a child that is lost
+ * stays named by its parent.
  */
 public final class Recount {
 

@@ -187,7 +187,8 @@ public final class Store {
      * What a step did.
      *
      * @param left items of work
-     * @param waitMillis until a lease is past its deadline, quiet time ends, or another client drains no more; -1: no lease
+     * @param waitMillis until a lease is past its deadline, quiet time ends, or another client drains no more; -1: no
+     *     lease
      * @param late leases past their deadline
      * @param next segments that the next step must declare
      * @param sparse segments with few values left
@@ -236,8 +237,8 @@ public final class Store {
     }
 
     /**
-     * Those of the nodes that are there. A segment may be packed at any moment, so both of its forms are asked for; a node
-     * that has ended may be shown until it is erased.
+     * Those of the nodes that are there. A segment may be packed at any moment, so both of its forms are asked for; a
+     * node that has ended may be shown until it is erased.
      */
     public Map<Place, StoredNode> nodes(List<Place> places) {
         List<byte[]> edges = new ArrayList<>();

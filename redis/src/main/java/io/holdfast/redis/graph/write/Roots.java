@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
 
 /**
- * Named holds that no value makes. Every change names the version that it changes, so a call that arrives late, or twice, can
- * neither revert nor drop a newer root. Several roots change in one call: all of them, or none.
+ * Named holds that no value makes. Every change names the version that it changes, so a call that arrives late, or
+ * twice, can neither revert nor drop a newer root. Several roots change in one call: all of them, or none.
  *
  * <p>What a writer of this process has still to put is put by the same call, and the writer's hold is taken over.
  */

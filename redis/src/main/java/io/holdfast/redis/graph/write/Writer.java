@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  * Puts values under a lease of its own. Values gather in a {@link Batch}; one call puts it. The lease holds what has no
  * parent yet, until a parent or a root takes that hold over, or the writer releases it or is closed.
  *
- * <p><b>A call that got no answer is repeated as it was</b>, with the same batch and the same number, so that a repeat finds
- * what the first one did. Until it is answered, nothing else is put.
+ * <p><b>A call that got no answer is repeated as it was</b>, with the same batch and the same number, so that a repeat
+ * finds what the first one did. Until it is answered, nothing else is put.
  *
- * <p><b>A child that is not there fails its own parent</b> and those that need that: they are left out, the rest of the batch
- * is put, and {@link #flush} says which values failed.
+ * <p><b>A child that is not there fails its own parent</b> and those that need that: they are left out, the rest of the
+ * batch is put, and {@link #flush} says which values failed.
  *
  * <p>Thread-safe.
  */
@@ -74,7 +74,7 @@ public final class Writer implements AutoCloseable {
         }
         return locked(() -> {
             check();
-            if (!batch.takes(children.size()) || (batch.size() > 0 && batch.bytes() + node.length > BYTES_MAX)) {
+            if (!batch.takes(children) || (batch.size() > 0 && batch.bytes() + node.length > BYTES_MAX)) {
                 sendAll(NO_CHANGE, "");
             }
             Place place = batch.add(node, children, new byte[0], held);
@@ -123,7 +123,9 @@ public final class Writer implements AutoCloseable {
      */
     public boolean putAndName(RootChange change, String version) {
         return locked(() -> {
-            check();
+            if (closed || lost) {
+                return false;
+            }
             Place target = change.target();
             if (target == null
                     || !target.segment().equals(batch.segment())
@@ -140,10 +142,11 @@ public final class Writer implements AutoCloseable {
     }
 
     /**
-     * Makes a call that may take over the lease's hold on a value, if the lease has one. Whether it was taken over is not
-     * known if the call fails: then the writer hands it over no more, and gives it up when it is closed.
+     * Makes a call that may take over the lease's hold on a value, if the lease has one. Whether it was taken over is
+     * not known if the call fails: then the writer hands it over no more, and gives it up when it is closed.
      *
-     * @param call what is called with the lease's name, empty if it does not hold the value; answers whether it took it over
+     * @param call what is called with the lease's name, empty if it does not hold the value; answers whether it took it
+     *     over
      */
     public boolean handOver(Place place, Function<String, Boolean> call) {
         return locked(() -> {

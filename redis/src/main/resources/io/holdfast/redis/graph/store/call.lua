@@ -21,7 +21,8 @@ local function begin(meta)
     return nil, redis.error_reply(TORN)
   end
   noted_segments = is[5] and tonumber(is[5]) > clock() and {} or nil
-  return {meta = meta, values = tonumber(is[4] or 0), mark = tonumber(is[6] or 0), dropped = is[7] or '0', drainer = is[8]}
+  local values, mark = tonumber(is[4] or 0), tonumber(is[6] or 0)
+  return {meta = meta, values = values, mark = mark, dropped = is[7] or '0', drainer = is[8]}
 end
 
 -- A running verify gives no verdict on this segment.

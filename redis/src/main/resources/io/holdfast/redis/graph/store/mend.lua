@@ -20,19 +20,13 @@ local TOKEN_MS = 30000
 local now = clock()
 local is = redis.call('HMGET', meta, 'T', 'U', 'mender')
 local mender, until_ms = string.match(is[3] or '', '^(%S+) (%d+)$')
-if not is_torn(is[1], is[2]) and what ~= 'tear' then
-  return {'SOUND'}
-elseif mender and mender ~= by and now < tonumber(until_ms) then
-  return {'BUSY'}
-elseif mender ~= by and what ~= 'begin' and what ~= 'tear' then
-  return {'BUSY'}
-end
+local begins = what == 'begin' or what == 'tear'
+if not is_torn(is[1], is[2]) and what ~= 'tear' then return {'SOUND'} end
+if mender ~= by and (not begins or (mender and now < tonumber(until_ms))) then return {'BUSY'} end
 redis.call('HSET', meta, 'mender', by .. ' ' .. string.format('%.0f', now + TOKEN_MS))
-local v, e, c = KEYS[8], KEYS[9], KEYS[10]
-if what == 'begin' or what == 'tear' then
-  if not is_torn(is[1], is[2]) then
-    raise(meta)
-  end
+local v, e, c = unpack(KEYS, 8)
+if begins then
+  if not is_torn(is[1], is[2]) then raise(meta) end
   redis.call('HSET', meta, 'noting', 0) -- no verdict for a verify that runs
   redis.call('DEL', ids)
 elseif what == 'whole' then
@@ -43,20 +37,14 @@ elseif what == 'whole' then
     redis.call('HDEL', e, ARGV[i])
     redis.call('LSET', v, ARGV[i] - 2, '')
   end
-elseif what == 'packed' then
-  redis.call('HSET', small, name, data)
-  redis.call('UNLINK', unpack(KEYS, 8))
-  redis.call('ZREM', segments, name)
-elseif what == 'erase' then
-  redis.call('HDEL', small, name)
+elseif what == 'packed' or what == 'erase' then
+  if data then redis.call('HSET', small, name, data) else redis.call('HDEL', small, name) end
   redis.call('UNLINK', unpack(KEYS, 8))
   redis.call('ZREM', segments, name)
 elseif what == 'release' then
   redis.call('HDEL', v, unpack(ARGV, 4))
-elseif what == 'root' and data then
-  redis.call('HSET', roots, name, data)
 elseif what == 'root' then
-  redis.call('HDEL', roots, name)
+  if data then redis.call('HSET', roots, name, data) else redis.call('HDEL', roots, name) end
 elseif what == 'content' then
   redis.call('HSET', ids, unpack(ARGV, 4))
 elseif what == 'end' then

@@ -7,14 +7,14 @@
 --   OK ROOT       ROOT is 1 if the root names its target now; a repeat always says 0: ask root.lua
 --   GONE ID …     these children have ended                      EQUAL INDEX ID …   these values are there already
 --   TAKEN         the segment is there already, as a torn call left it: try again when it was erased
---   LAPSED        the lease has ended           STALE   not the call that follows the lease's last: the server went back
+--   LAPSED        the lease has ended       STALE   not the call that follows the lease's last: the server went back
 -- Nothing was put but with OK; all but the last three use up seq.
 -- Repeat: answers what the first call answered.
 -- KEYS  meta lease roots segments small ids doomed noted v e c h c…
 -- ARGV  seq segment count counts packed content tops handed adopted edges version name expected target by rest…
 -- REPLY status
 -- Arguments
---   counts  c:SEGMENT as it is to be, or packed, the segment in one string; the other is ''. content: content ids, or ''
+--   counts  c:SEGMENT as it is to be, or packed, the segment in one string; the other is ''. content: content ids
 --   tops … edges  how many follow in rest: ids of tops; ids handed over; lists of values, one for each further key c;
 --                 pairs of value and children; then, if the segment is not packed, its values
 --   name …  a root, '' for none; target is one of the tops, and expected as in root.lua

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Does the next of the work that is queued, newest segments first, and says which comes next: the next call declares it.
+-- Does the next of the queued work, newest segments first, and says which comes next: the next call declares it.
 -- Statuses: OK; QUIET: nothing may be freed for wait-ms; BUSY: another client drains.
 -- Repeat: harmless, does the next of the work.
 -- KEYS  meta doomed segments small ids ledger leases lengths noted v-e-c-h…
@@ -17,7 +17,8 @@
 --@include content.lua
 --@include ending.lua
 local meta, doomed, segments, small, ids, ledger, leases, lengths, noted = unpack(KEYS, 1, 9)
-local budget, order, ahead, by, space, capacity = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), unpack(ARGV, 4, 6)
+local budget, order, ahead = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local by, space, capacity = unpack(ARGV, 4, 6)
 local ITEMS, LATE, SPARSE, DRAINER_MS = 128, 16, 24, 3000
 
 local call, refused = begin(meta)

@@ -5,19 +5,21 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import io.holdfast.testkit.RedisServer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Pipeline;
 
 /** The append-only file of a server: what it wrote, command by command, to be done again on another server. */
-final class ServerLog {
+public final class ServerLog {
 
     private final Path file;
 
-    ServerLog(RedisServer server) {
+    public ServerLog(RedisServer server) {
         this.file = server.folder().resolve("appendonlydir").resolve("appendonly.aof.1.incr.aof");
     }
 
@@ -48,6 +50,42 @@ final class ServerLog {
             commands.add(command);
         }
         return commands;
+    }
+
+    /**
+     * Cuts the file in the middle of a write of the last script.
+     *
+     * @param write counted from 1; the last one, if the script made fewer
+     * @return how many writes the script made
+     */
+    public int cutLastScript(int write) {
+        List<byte[][]> all = commands(0, size());
+        List<Long> ends = new ArrayList<>();
+        int multi = -1;
+        int exec = -1;
+        long end = 0;
+        for (int i = 0; i < all.size(); i++) {
+            end += length(all.get(i));
+            ends.add(end);
+            multi = is(all.get(i), "MULTI") ? i : multi;
+            exec = is(all.get(i), "EXEC") ? i : exec;
+        }
+        int writes = exec - multi - 1;
+        long kept = ends.get(multi + Math.min(write, writes)) - 2;
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(kept);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+        return writes;
+    }
+
+    private static long length(byte[][] command) {
+        long length = 3L + String.valueOf(command.length).length();
+        for (byte[] word : command) {
+            length += 5L + String.valueOf(word.length).length() + word.length;
+        }
+        return length;
     }
 
     private static int number(ByteBuffer in, char sign) {

@@ -16,12 +16,14 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 
 /** Clients that make random calls of the scripts, and what must be there after them. */
@@ -164,7 +166,7 @@ final class StoreModel {
             assertThat(call.get().toString()).isEqualTo(answer.toString());
         }
         if (random.nextInt(6) == 0) {
-            late.add(call::get);
+            late.add(() -> assertThat(String.valueOf(call.get())).isNotEmpty());
         }
         return answer;
     }
@@ -215,7 +217,7 @@ final class StoreModel {
             }
             for (int i = 1; answer.get(0).equals("EQUAL") && i < answer.size(); i += 2) {
                 int index = Integer.parseInt(answer.get(i));
-                Known value = added.get(new Place(batch.segment(), index + Place.FIRST));
+                Known value = Objects.requireNonNull(added.get(new Place(batch.segment(), index + Place.FIRST)));
                 equal.put(value.content(), Place.parse(answer.get(i + 1)));
             }
         } while (answer.get(0).equals("EQUAL") && random.nextInt(8) > 0);
@@ -340,7 +342,7 @@ final class StoreModel {
         if (changes.stream().anyMatch(change -> change.target() == null)) {
             dropped = version;
         }
-        held.keySet().forEach(place -> lease.held.remove(place));
+        held.keySet().forEach(place -> Objects.requireNonNull(lease).held.remove(place));
     }
 
     private void release() {
@@ -391,7 +393,7 @@ final class StoreModel {
     private void step() {
         List<String> declared = random.nextInt(5) == 0 ? redis.zrange(PREFIX + "segments", 0, 3) : next;
         Stepped stepped = store.step(1 + random.nextInt(200), random.nextInt(4) == 0, 16, declared, 100);
-        assertThat(stepped.status()).isEqualTo("OK");
+        assertThat(stepped.status()).isIn("OK", "QUIET"); // quiet if this machine stood still for seconds
         next = stepped.next();
     }
 
@@ -407,9 +409,10 @@ final class StoreModel {
             if (seen.add(place)) {
                 StoreState.Value value = state.values.get(place);
                 assertThat(value).as("value %s that is held", place).isNotNull();
+                Objects.requireNonNull(value);
                 assertThat(value.holds()).as("holds on %s", place).isPositive();
-                assertThat(value.bytes()).isEqualTo(known.get(place).bytes());
-                assertThat(value.children()).isEqualTo(known.get(place).children());
+                assertThat(value.bytes()).isEqualTo(known(place).bytes());
+                assertThat(value.children()).isEqualTo(known(place).children());
                 open.addAll(value.children());
             }
         }
@@ -434,7 +437,7 @@ final class StoreModel {
             redis.hset(PREFIX + "meta", "quiet", "0");
             Stepped stepped = store.step(1_000, steps % 10 < 3, 64, next, 100);
             next = stepped.next();
-            if (stepped.left() == 0) {
+            if (stepped.status().equals("OK") && stepped.left() == 0) {
                 break;
             }
             assertThat(steps).isLessThan(1_000);
@@ -451,13 +454,17 @@ final class StoreModel {
         return value == null ? 0 : value.holds();
     }
 
-    private Lease anyLease() {
+    private Known known(Place place) {
+        return Objects.requireNonNull(known.get(place), place::toString);
+    }
+
+    private @Nullable Lease anyLease() {
         List<Lease> all = List.copyOf(leases.values());
         return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
     }
 
     /** Mostly a value that may be there, sometimes one that ended long ago. */
-    private Place anyPlace() {
+    private @Nullable Place anyPlace() {
         List<Place> all = new ArrayList<>();
         roots.values().forEach(root -> all.add(root.target()));
         leases.values().forEach(lease -> all.addAll(new TreeSet<>(lease.held)));
@@ -465,7 +472,7 @@ final class StoreModel {
             all.addAll(new TreeSet<>(known.keySet()));
         } else {
             for (Place place : List.copyOf(all)) {
-                all.addAll(known.get(place).children());
+                all.addAll(known(place).children());
             }
         }
         return all.isEmpty() ? null : all.get(random.nextInt(all.size()));

@@ -10,9 +10,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.Jedis;
 
 /**
- * Random calls of the scripts against a model of what must be there: repeated calls, calls that arrive late, for the first
- * time or again, leases that lapse, steps that declare the wrong segments, packing. After every few calls each number on
- * the server is counted anew.
+ * Random calls of the scripts against a model of what must be there: repeated calls, calls that arrive late, for the
+ * first time or again, leases that lapse, steps that declare the wrong segments, packing. After every few calls each
+ * number on the server is counted anew.
  */
 class StoreSimulation {
 

@@ -145,8 +145,10 @@ final class StoreState {
         assertThat(redis.hlen(prefix + "ids")).as("content ids").isBetween(wasTorn ? 0 : alive, alive);
         redis.hgetAll(bytes(prefix + "ids"))
                 .values()
-                .forEach(place ->
-                        assertThat(values.get(Place.parse(text(place))).holds()).isPositive());
+                .forEach(place -> assertThat(values)
+                        .hasEntrySatisfying(
+                                Place.parse(text(place)),
+                                value -> assertThat(value.holds()).isPositive()));
     }
 
     private void hold(Place place, boolean fromOutside) {

@@ -24,9 +24,10 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
 /**
- * The log of a server is cut inside a call, at every place, as a power failure does it. The server then starts without that
- * call, and brings its first writes back at the restart after that, under the log of what clients did in between. A call must
- * say TORN; after the repair nothing that anybody holds is missing, every number is right, and everything can be drained.
+ * The log of a server is cut inside a call, at every place, as a power failure does it. The server then starts without
+ * that call, and brings its first writes back at the restart after that, under the log of what clients did in between.
+ * A call must say TORN; after the repair nothing that anybody holds is missing, every number is right, and everything
+ * can be drained.
  */
 class TornCallsSimulation {
 
@@ -76,7 +77,9 @@ class TornCallsSimulation {
         private final ServerLog log = new ServerLog(live);
         private int calls;
         private final boolean byContent;
-        /** What the call wrote before its MULTI, between MULTI and EXEC, and what clients wrote who went on without it. */
+        /**
+         * What the call wrote before its MULTI, between MULTI and EXEC, and what clients wrote who went on without it.
+         */
         private List<byte[][]> before = List.of();
 
         private List<byte[][]> torn = List.of();
@@ -168,6 +171,7 @@ class TornCallsSimulation {
                 in |= ServerLog.is(command, "MULTI");
             }
             touched = new HashSet<>(holders.keySet());
+            touched.addAll(model.holders().keySet());
             touched.removeIf(holder ->
                     Objects.equals(holders.get(holder), model.holders().get(holder)));
             before = earlier;
