@@ -15,8 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class CriticalSection {
 
-    private static final System.Logger LOG = System.getLogger(SlabStore.class.getName());
-
     private final Memory memory;
     private final Mutations mutations;
     private final Loads loads;
@@ -155,7 +153,7 @@ final class CriticalSection {
 
     /** Rebuilds the tables from the values. Only inside. */
     void salvage(String why) {
-        LOG.log(Level.WARNING, "salvaging a slab cache: {0}", why);
+        System.getLogger(SlabStore.class.getName()).log(Level.WARNING, "salvaging a slab cache: {0}", why);
         new Salvage(mutations).run();
         loads.dropDead();
         processes.releaseDead();

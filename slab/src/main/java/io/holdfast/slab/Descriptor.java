@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -15,7 +16,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A file opened by the kernel's own call, for its open-file-description locks ({@code F_OFD_SETLK}). Such a lock belongs to
@@ -35,9 +35,6 @@ final class Descriptor implements AutoCloseable {
     private static final int F_OFD_SETLK = 37;
     private static final short F_WRLCK = 1;
     private static final short F_UNLCK = 2;
-    private static final int ENOENT = 2;
-    private static final int EAGAIN = 11;
-    private static final int EACCES = 13;
 
     // struct flock
     private static final long FLOCK_BYTES = 32;
@@ -73,11 +70,11 @@ final class Descriptor implements AutoCloseable {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment name = scratch.allocateFrom(path.toAbsolutePath().toString());
             long number = SystemCall.OPEN.call(name.address(), flags | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
-            if (number == -ENOENT) {
+            if (number < 0 && !Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
                 throw new NoSuchFileException(path.toString());
             }
             if (number < 0) {
-                throw new IOException(path + ": open ended with errno " + -number);
+                throw new IOException(path + " cannot be opened for " + (flags == O_RDONLY ? "reading" : "writing"));
             }
             return new Descriptor(path, (int) number);
         }
@@ -121,8 +118,12 @@ final class Descriptor implements AutoCloseable {
     /** Locks one byte, which need not exist; false if another descriptor has it locked. */
     boolean tryLock(long at) {
         try (Arena scratch = Arena.ofConfined()) {
-            return control(scratch, F_OFD_SETLK, at) != null;
+            if (SystemCall.FCNTL.call(number, F_OFD_SETLK, flock(scratch, at).address()) >= 0) {
+                return true;
+            }
         }
+        boolean ignored = isLockedElsewhere(at); // throws if it is not that, but that there are no locks
+        return false;
     }
 
     /** False if another descriptor kept it locked for so long. */
@@ -140,30 +141,25 @@ final class Descriptor implements AutoCloseable {
     /** Whether another descriptor has the byte locked. */
     boolean isLockedElsewhere(long at) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = control(scratch, F_OFD_GETLK, at);
-            return found == null || found.get(ValueLayout.JAVA_SHORT, FLOCK_TYPE) != F_UNLCK;
+            MemorySegment flock = flock(scratch, at);
+            if (SystemCall.FCNTL.call(number, F_OFD_GETLK, flock.address()) < 0) {
+                throw new HoldfastException(
+                        Category.MISUSE,
+                        "cannot lock a byte of " + path,
+                        "put the cache on a file system with locks, such as tmpfs, ext4 or xfs",
+                        null);
+            }
+            return flock.get(ValueLayout.JAVA_SHORT, FLOCK_TYPE) != F_UNLCK;
         }
     }
 
-    /** What the kernel returned; null if another descriptor has the byte locked. */
-    private @Nullable MemorySegment control(Arena scratch, int command, long at) {
+    /** One byte, locked for writing; the kernel's struct of that name. */
+    private static MemorySegment flock(Arena scratch, long at) {
         MemorySegment flock = scratch.allocate(FLOCK_BYTES, Long.BYTES);
         flock.set(ValueLayout.JAVA_SHORT, FLOCK_TYPE, F_WRLCK);
         flock.set(ValueLayout.JAVA_LONG, FLOCK_START, at);
         flock.set(ValueLayout.JAVA_LONG, FLOCK_LENGTH, 1);
-        long returned = SystemCall.FCNTL.call(number, command, flock.address());
-        if (returned >= 0) {
-            return flock;
-        }
-        long errno = -returned;
-        if (errno == EAGAIN || errno == EACCES) {
-            return null;
-        }
-        throw new HoldfastException(
-                Category.MISUSE,
-                "cannot lock a byte of " + path + ": errno " + errno,
-                "put the cache on a file system with locks, such as tmpfs, ext4 or xfs",
-                null);
+        return flock;
     }
 
     @Override

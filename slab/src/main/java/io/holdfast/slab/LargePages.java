@@ -24,7 +24,6 @@ final class LargePages {
 
     static final long BYTES = 1L << 21;
 
-    private static final System.Logger LOG = System.getLogger(LargePages.class.getName());
     private static final long SMALL_BYTES = 4096;
     /** Holes between other mappings take the first ones. */
     private static final int ATTEMPTS_MOST = 32;
@@ -84,7 +83,7 @@ final class LargePages {
         } catch (IOException e) {
             throw e;
         } catch (Throwable t) {
-            LOG.log(Level.DEBUG, "no large pages for a slab cache", t);
+            System.getLogger(LargePages.class.getName()).log(Level.DEBUG, "no large pages for a slab cache", t);
         }
     }
 
@@ -95,7 +94,12 @@ final class LargePages {
             long length = Math.min(STEP_BYTES, file.byteSize() - at);
             long refused = SystemCall.MADVISE.call(file.address() + at, length, MADV_COLLAPSE);
             if (refused != 0 || System.nanoTime() - deadline >= 0) {
-                LOG.log(Level.DEBUG, "a slab cache is in large pages up to offset {0} of {1}", at, file.byteSize());
+                System.getLogger(LargePages.class.getName())
+                        .log(
+                                Level.DEBUG,
+                                "a slab cache is in large pages up to offset {0} of {1}",
+                                at,
+                                file.byteSize());
                 return;
             }
         }

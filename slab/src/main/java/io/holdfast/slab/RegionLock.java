@@ -38,6 +38,9 @@ final class RegionLock {
     /** Two looks at the clock cost a twentieth of a put. */
     private static final int TIMED_ONE_IN = 8;
 
+    /** Calls in a row, of the smallest kind, that take more stack than waiting does. */
+    private static final int FRAMES_NEEDED = 256;
+
     private static final long UNTIMED = Long.MIN_VALUE;
     private static final long NEVER = Long.MIN_VALUE;
 
@@ -76,6 +79,7 @@ final class RegionLock {
         if (patienceNanos <= 0) {
             return null;
         }
+        needStack(FRAMES_NEEDED);
         // An interrupt is for the caller: it must not turn the waiting into spinning.
         boolean interrupted = Thread.interrupted();
         try {
@@ -86,6 +90,13 @@ final class RegionLock {
             if (interrupted) {
                 thread.interrupt();
             }
+        }
+    }
+
+    /** A stack that is going to end shall do so here, and not where giving a place in the queue back needs a call. */
+    private static void needStack(int frames) {
+        if (frames > 0) {
+            needStack(frames - 1);
         }
     }
 

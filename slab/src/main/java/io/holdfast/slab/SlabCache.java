@@ -86,8 +86,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SlabCache implements AutoCloseable {
 
-    private static final System.Logger LOG = System.getLogger(SlabCache.class.getName());
-
     private final Path path;
     private final SlabRegion region;
     private final Shards shards;
@@ -453,13 +451,14 @@ public final class SlabCache implements AutoCloseable {
                 agree("page size", wanted.pageBytes(), found.pageBytes());
             }
             if (wanted.fileBytes() != found.fileBytes()) {
-                LOG.log(
-                        Level.WARNING,
-                        "the cache {0} exists with {1} bytes and stays so; {2} were asked for: to change it, stop its"
-                                + " processes and delete the file",
-                        path,
-                        String.valueOf(found.fileBytes()),
-                        String.valueOf(wanted.fileBytes()));
+                System.getLogger(SlabCache.class.getName())
+                        .log(
+                                Level.WARNING,
+                                "the cache {0} exists with {1} bytes and stays so; {2} were asked for: to change it,"
+                                        + " stop its processes and delete the file",
+                                path,
+                                String.valueOf(found.fileBytes()),
+                                String.valueOf(wanted.fileBytes()));
             }
         }
 

@@ -54,8 +54,6 @@ final class SlabFile {
     /** Byte of a file that is locked to create or replace it; names of processes are lower. */
     private static final long CREATION = Long.MAX_VALUE - 1;
 
-    private static final System.Logger LOG = System.getLogger(SlabFile.class.getName());
-
     private final Path path;
     private final Host host;
 
@@ -288,12 +286,13 @@ final class SlabFile {
                 throw noSpace("it needs " + size + " bytes and " + store.getUsableSpace() + " are free", null);
             }
             if (COPY_ON_WRITE.contains(store.type())) {
-                LOG.log(
-                        Level.WARNING,
-                        "{0} is on {1}, which reserves nothing for later writes: a full disk will end processes that"
-                                + " use the cache; put it into /dev/shm",
-                        path,
-                        store.type());
+                System.getLogger(SlabFile.class.getName())
+                        .log(
+                                Level.WARNING,
+                                "{0} is on {1}, which reserves nothing for later writes: a full disk will end"
+                                        + " processes that use the cache; put it into /dev/shm",
+                                path,
+                                store.type());
             }
             if (store.type().equals("tmpfs")) {
                 LargePages.lay(channel, size);

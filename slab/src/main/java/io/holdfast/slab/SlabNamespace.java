@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 /** The values of one namespace of a {@link SlabCache}; keys of different namespaces never meet. */
 public final class SlabNamespace {
 
-    private static final System.Logger LOG = System.getLogger(SlabNamespace.class.getName());
-
     static final Reads.Taker<Versioned> VERSIONED = (memory, at, length, version) -> {
         byte[] value = new byte[length];
         memory.read(at, value, 0, length);
@@ -343,7 +341,7 @@ public final class SlabNamespace {
         try {
             put(new Puts.Request(number, key, value, ttlNanos, true, SlabStore.ANY, lease));
         } catch (HoldfastException e) {
-            LOG.log(Level.DEBUG, "a loaded value was not cached", e);
+            System.getLogger(SlabNamespace.class.getName()).log(Level.DEBUG, "a loaded value was not cached", e);
         }
     }
 }

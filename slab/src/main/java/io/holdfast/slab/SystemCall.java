@@ -1,15 +1,14 @@
 package io.holdfast.slab;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
  * The kernel's calls that the JDK has no method for, by their numbers on x86-64. All go through one function of the C
- * library: linking one costs a process some hundredths of a second of its start, and several JVMs may start at once.
+ * library: linking one is half of what opening a cache costs, and several JVMs may start at once. For the same reason the
+ * number of an error is not asked for: what may be wrong is looked at by other means.
  */
 enum SystemCall {
     OPEN(2),
@@ -25,12 +24,10 @@ enum SystemCall {
         this.number = number;
     }
 
-    /** What the kernel returned; if that is an error, its number below zero. */
+    /** What the kernel returned; -1 for any error. */
     long call(long first, long second, long third) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment error = scratch.allocate(Linker.Option.captureStateLayout());
-            long returned = (long) Native.SYSCALL.invokeExact(error, number, first, second, third);
-            return returned >= 0 ? returned : -error.get(ValueLayout.JAVA_INT, 0);
+        try {
+            return (long) Native.SYSCALL.invokeExact(number, first, second, third);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable t) {
@@ -53,8 +50,7 @@ enum SystemCall {
                             ValueLayout.JAVA_LONG,
                             ValueLayout.JAVA_LONG,
                             ValueLayout.JAVA_LONG),
-                    Linker.Option.firstVariadicArg(1),
-                    Linker.Option.captureCallState("errno"));
+                    Linker.Option.firstVariadicArg(1));
         }
     }
 }

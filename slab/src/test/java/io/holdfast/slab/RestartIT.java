@@ -89,6 +89,11 @@ class RestartIT {
             long begun = System.nanoTime();
             try (SlabCache cache = SlabCache.attach(Path.of(arguments[0]))) {
                 long opened = System.nanoTime();
+                int first = 0;
+                while (first < VALUES && cache.get(Cargo.key(first)) == null) {
+                    first++;
+                }
+                long served = System.nanoTime();
                 int whole = 0;
                 for (int i = 0; i < VALUES; i++) {
                     byte[] value = cache.get(Cargo.key(i));
@@ -99,8 +104,9 @@ class RestartIT {
                 if (whole < VALUES * 9 / 10 || !stored) {
                     throw new IllegalStateException(whole + " whole, stored: " + stored);
                 }
-                ChildJvm.say("SERVED after " + (System.nanoTime() - begun) / 1_000_000 + " ms, open took "
-                        + (opened - begun) / 1_000_000 + " ms");
+                ChildJvm.say("SERVED its first value after " + (served - begun) / 1_000_000 + " ms, of which open took "
+                        + (opened - begun) / 1_000_000 + ", and " + VALUES + " values after "
+                        + (System.nanoTime() - begun) / 1_000_000);
             }
             System.exit(0);
         }
