@@ -46,7 +46,6 @@ public final class Drainer implements Duty {
     private final String graph;
     private final Store store;
     private final int budget;
-    private final int ledgerRecords;
     private final Time time;
     private final Deque<String> sparse = new ArrayDeque<>();
     private List<String> next = List.of();
@@ -54,11 +53,10 @@ public final class Drainer implements Duty {
     private DutyRunner.@Nullable Assignment assignment;
 
     /** @param budget of a step, about in microseconds */
-    public Drainer(String graph, Store store, int budget, int ledgerRecords, Time time) {
+    public Drainer(String graph, Store store, int budget, Time time) {
         this.graph = graph;
         this.store = store;
         this.budget = budget;
-        this.ledgerRecords = ledgerRecords;
         this.time = time;
     }
 
@@ -112,7 +110,7 @@ public final class Drainer implements Duty {
 
     /** One step of reclaiming; for tests and tools that do not run the duty. */
     public Stepped stepOnce() {
-        Stepped stepped = store.step(budget, oldestFirst, SEGMENTS_AHEAD, next, ledgerRecords);
+        Stepped stepped = store.step(budget, oldestFirst, SEGMENTS_AHEAD, next);
         next = stepped.next();
         oldestFirst = stepped.left() > LONG_WORK;
         for (String segment : stepped.sparse()) {

@@ -43,8 +43,9 @@ public final class Store {
     static final Script RELEASE = script("release.lua", "meta lease doomed noted", "name id…", "status released");
     static final Script PUT = script(
             "put.lua",
-            "meta lease roots segments small ids doomed noted v e c h c…",
-            "seq segment count counts packed content tops handed adopted edges version name expected target by rest…",
+            "meta leases lengths lease roots segments small ids doomed noted ledger v e c h c…",
+            "seq segment count counts packed content tops handed adopted edges version name expected target by space"
+                    + " capacity rest…",
             "status");
     static final Script ROOT = script(
             "root.lua",
@@ -71,11 +72,14 @@ public final class Store {
     private final RedisLink link;
     private final Keyspace keyspace;
     private final HolderId self;
+    private final int ledgerRecords;
 
-    public Store(RedisLink link, Keyspace keyspace, HolderId self) {
+    /** @param ledgerRecords how many records the ledger keeps, about */
+    public Store(RedisLink link, Keyspace keyspace, HolderId self, int ledgerRecords) {
         this.link = link;
         this.keyspace = keyspace;
         this.self = self;
+        this.ledgerRecords = ledgerRecords;
     }
 
     private static Script script(String file, String keys, String arguments, String reply) {
@@ -142,7 +146,18 @@ public final class Store {
     /** Puts a batch and lets a root name one of its tops, if the root has the version expected. */
     public List<String> put(String lease, long sequence, Batch batch, RootChange change, String version) {
         SortedSet<Place> tops = batch.tops();
-        List<byte[]> keys = keys("meta", "lease:" + lease, "roots", "segments", "small", "ids", "doomed", "noted");
+        List<byte[]> keys = keys(
+                "meta",
+                "leases",
+                "lengths",
+                "lease:" + lease,
+                "roots",
+                "segments",
+                "small",
+                "ids",
+                "doomed",
+                "noted",
+                "ledger");
         WHOLE.forEach(part -> keys.add(key(part + ':' + batch.segment())));
         batch.adoptedSegments().forEach(segment -> keys.add(key("c:" + segment)));
         List<byte[]> arguments = new ArrayList<>();
@@ -153,6 +168,8 @@ public final class Store {
         arguments.add(bytes(change.expected()));
         arguments.add(change.target() == null ? NOTHING : bytes(change.target().toString()));
         arguments.add(bytes(self.toString()));
+        arguments.add(bytes(keyspace.name()));
+        arguments.add(bytes(Integer.toString(ledgerRecords)));
         arguments.addAll(batch.lists(tops));
         return List.of(checked(link.call(PUT, keys, arguments)).text(0).split(" "));
     }
@@ -203,7 +220,7 @@ public final class Store {
             List<String> sparse) {}
 
     /** @param oldestFirst where releases meet, for a list of work that is long */
-    public Stepped step(int budget, boolean oldestFirst, int ahead, List<String> declared, int ledgerRecords) {
+    public Stepped step(int budget, boolean oldestFirst, int ahead, List<String> declared) {
         List<byte[]> keys = keys("meta", "doomed", "segments", "small", "ids", "ledger", "leases", "lengths", "noted");
         for (String segment : declared) {
             WHOLE.forEach(part -> keys.add(key(part + ':' + segment)));

@@ -1,6 +1,7 @@
 --@include ../../lease/time.lua
 --@include ../../lease/quiet.lua
 --@include ../../hold/tally.lua
+--@include ../../hold/ledger.lua
 -- How a call of a graph begins and ends.
 --
 -- meta: layout, addressing   fixed when the graph was made

@@ -1,6 +1,6 @@
--- How values end: what is given up on one segment, and what is erased of it.
+-- How values end: what is given up on one segment, and what is erased of it. What ends is written by write_endings.
 
-local function end_whole_segment(work, seg, it, ids)
+local function end_whole_segment(work, seg, it)
   local gone, count = {}, seg.there
   if seg.packed then
     for value, at in pairs(seg.at) do
@@ -23,21 +23,17 @@ local function end_whole_segment(work, seg, it, ids)
       gone[#gone + 1] = holds_on(seg, value) > 0 and value or nil
     end
   end
-  forget_content(ids, seg, gone)
   seg.outside, seg.there = 0, 0
-  if seg.packed then
-    save_segment(seg)
-  else
-    note(seg.name)
-    redis.call('UNLINK', seg.keys.c)
-  end
+  work.unsaved[#work.unsaved + 1] = {seg = seg, gone = gone}
   ended(work, seg.name, '*', count, it.cause)
   work.spent = work.spent + 10 + #gone
 end
 
+local MANY = 100 -- characters of a list
 -- One hold less on each value of a list. Answers the values that nobody holds now.
 local function lower_holds(work, seg, list)
   local dead = {}
+  if #list > MANY then read_all_holds(seg) end
   for value in string.gmatch(list, '%d+') do
     value = tonumber(value)
     local left = holds_on(seg, value) - 1
@@ -55,7 +51,7 @@ local function lower_holds(work, seg, list)
 end
 
 -- Ends values that nobody holds, and those of the same segment that only they held.
-local function end_values(work, seg, dead, it, ids, budget)
+local function end_values(work, seg, dead, it, budget)
   local gone = {}
   while dead[1] do
     local own = {}
@@ -77,8 +73,7 @@ local function end_values(work, seg, dead, it, ids, budget)
     end
   end
   seg.there = seg.there - #gone
-  forget_content(ids, seg, gone)
-  save_segment(seg)
+  work.unsaved[#work.unsaved + 1] = {seg = seg, gone = gone}
   if gone[1] then
     ended(work, seg.name, table.concat(gone, ','), #gone, it.cause)
     work.spent = work.spent + 3 * #gone
@@ -87,16 +82,29 @@ end
 
 -- Gives up holds from outside on a segment. All that there are: the whole segment ends. More than there are: frees
 -- nothing on such evidence, verify tells the whole story.
-local function give_up_on(work, seg, it, ids, budget)
+local function give_up_on(work, seg, it, budget)
   work.spent = work.spent + 10
   if not seg or seg.outside < it.holds then
     work.miscounts = (work.miscounts or 0) + it.holds
   elseif seg.outside == it.holds then
-    end_whole_segment(work, seg, it, ids)
+    end_whole_segment(work, seg, it)
   else
     seg.outside = seg.outside - it.holds
-    end_values(work, seg, lower_holds(work, seg, table.concat(it.lists, ',')), it, ids, budget)
+    end_values(work, seg, lower_holds(work, seg, table.concat(it.lists, ',')), it, budget)
   end
+end
+
+local function write_endings(work, ids)
+  for _, it in ipairs(work.unsaved) do
+    forget_content(ids, it.seg, it.gone)
+    if it.seg.packed or it.seg.outside > 0 then
+      save_segment(it.seg)
+    else
+      note(it.seg.name)
+      redis.call('UNLINK', it.seg.keys.c)
+    end
+  end
+  work.unsaved = {}
 end
 
 local function erase_segment(it, segments, small)
@@ -108,11 +116,12 @@ local function erase_segment(it, segments, small)
 end
 
 -- Erases values that ended in an earlier call.
-local function erase(it, segments, small)
+local function erase(work, it, segments, small)
   note(it.name)
   local values = table.concat(it.erase, ',')
-  local seg = load_segment(small, it.name, it.keys)
-  if string.find(values, '*', 1, true) or not seg then
+  local seg = not string.find(values, '*', 1, true) and load_segment(small, it.name, it.keys)
+  work.spent = work.spent + 15
+  if not seg then
     erase_segment(it, segments, small)
     return
   end
@@ -120,6 +129,7 @@ local function erase(it, segments, small)
   for value in string.gmatch(values, '%d+') do
     gone[#gone + 1] = tonumber(value)
   end
+  work.spent = work.spent + #gone
   if seg.there == 0 and seg.outside == 0 then
     erase_segment(it, segments, small)
   elseif seg.packed then

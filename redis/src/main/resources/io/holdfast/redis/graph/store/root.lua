@@ -50,7 +50,8 @@ for _, seg in pairs(segments) do
 end
 local work = new_work()
 for _, change in ipairs(changes) do
-  write_root(call, roots, change, now, by, work)
+  write_root(call, roots, change, now, by)
+  give_up_old(work, change)
 end
 queue_work(call, doomed, work)
 for target in pairs(handed) do

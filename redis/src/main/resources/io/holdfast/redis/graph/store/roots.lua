@@ -8,8 +8,8 @@ local function root_change(call, roots, version, name, expected, target)
   return change
 end
 
--- Writes the root, and gives up what it named before.
-local function write_root(call, roots, change, now, by, work)
+-- Writes the root. What it named before is to be given up.
+local function write_root(call, roots, change, now, by)
   if change.target == '' then
     redis.call('HSET', call.meta, 'dropped', change.version)
     redis.call('HDEL', roots, change.name)
@@ -17,6 +17,9 @@ local function write_root(call, roots, change, now, by, work)
     local record = {change.version, change.target, change.old or '-', string.format('%.0f', now), by}
     redis.call('HSET', roots, change.name, table.concat(record, ' '))
   end
+end
+
+local function give_up_old(work, change)
   if change.old then
     give_up_id(work, change.old, (change.target == '' and 'dropped ' or 'moved ') .. change.name)
   end

@@ -19,15 +19,7 @@ local function name_of(key)
   return string.sub(key, -16)
 end
 
--- Answers a segment, or nil if all of it has ended. keys: its v, e, c and h, if the call declares them.
-local function load_segment(small, name, keys)
-  local counts = keys and redis.call('GET', keys.c)
-  if counts then
-    local outside, there = struct.unpack('>II', counts)
-    return {name = name, keys = keys, counts = counts, outside = outside, there = there, changed = {}}
-  end
-  local packed = redis.call('HGET', small, name)
-  if not packed then return nil end
+local function packed_segment(small, name, packed)
   local seg = {name = name, small = small, packed = cmsgpack.unpack(packed), at = {}, there = 0}
   seg.outside = seg.packed[1]
   for at = 2, #seg.packed, FIELDS do
@@ -37,7 +29,29 @@ local function load_segment(small, name, keys)
   return seg
 end
 
+-- Answers a segment, or nil if all of it has ended. keys: its v, e, c and h, if the call declares them.
+local function load_segment(small, name, keys)
+  local counts = keys and redis.call('GET', keys.c)
+  if counts then
+    local outside, there = struct.unpack('>II', counts)
+    return {name = name, keys = keys, counts = counts, outside = outside, there = there, changed = {}}
+  end
+  local packed = redis.call('HGET', small, name)
+  return packed and packed_segment(small, name, packed) or nil
+end
+
+-- Where many values will be looked at: all counts in one table.
+local function read_all_holds(seg)
+  if seg.counts and not seg.all then
+    seg.format = '>' .. string.rep('I', #seg.counts / 4)
+    seg.all = {struct.unpack(seg.format, seg.counts)}
+    seg.all[#seg.all] = nil -- where the reading ended
+    for value, holds in pairs(seg.changed) do seg.all[value + 1] = holds end
+  end
+end
+
 local function holds_on(seg, value)
+  if seg.all then return seg.all[value + 1] or 0 end
   if seg.packed then return seg.at[value] and seg.packed[seg.at[value] + 1] or 0 end
   local changed = seg.changed[value]
   if changed then return changed end
@@ -48,6 +62,8 @@ end
 local function set_holds(seg, value, holds)
   if seg.packed then
     seg.packed[seg.at[value] + 1] = holds
+  elseif seg.all then
+    seg.all[value + 1] = holds
   else
     seg.changed[value] = holds
   end
@@ -59,6 +75,10 @@ local function save_segment(seg)
   if seg.packed then
     seg.packed[1] = seg.outside
     redis.call('HSET', seg.small, seg.name, cmsgpack.pack(seg.packed))
+    return
+  elseif seg.all then
+    seg.all[1], seg.all[2] = seg.outside, seg.there
+    redis.call('SET', seg.keys.c, struct.pack(seg.format, unpack(seg.all)))
     return
   end
   local change = {'BITFIELD', seg.keys.c, 'SET', 'u32', '#0', seg.outside, 'SET', 'u32', '#1', seg.there}

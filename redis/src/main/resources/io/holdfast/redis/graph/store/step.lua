@@ -7,13 +7,12 @@
 -- REPLY status freed left wait-ms late next sparse
 -- Arguments
 --   budget  units of work, about a microsecond each; one segment more may be begun
---   order   ZREVRANGE; or ZRANGE, oldest first, where releases meet, while there is so much work that it costs memory
+--   order   ZREVRANGE; or ZRANGE, oldest first, where releases meet, while there is much work
 -- Reply
 --   left    items of work that are queued           wait-ms  until the next lease is past its deadline; -1: there is none
 --   late    leases that are past it                 next     whole segments to be declared in the next call
 --   sparse  whole segments with few values left, to be packed
 --@include call.lua
---@include ../../hold/ledger.lua
 --@include content.lua
 --@include ending.lua
 local meta, doomed, segments, small, ids, ledger, leases, lengths, noted = unpack(KEYS, 1, 9)
@@ -75,11 +74,12 @@ while items[at] and work.spent < budget do
     it.lists[#it.lists + 1], it.holds = table.concat(given, ','), it.holds + given.holds
   end
   if it.erase[1] then
-    erase(it, segments, small, ids)
+    erase(work, it, segments, small)
   end
   if it.holds > 0 then
     local seg = load_segment(small, it.name, it.keys)
-    give_up_on(work, seg, it, ids, budget)
+    give_up_on(work, seg, it, budget)
+    write_endings(work, ids)
     if seg and seg.keys and seg.there > 0 and seg.there <= SPARSE then
       sparse[#sparse + 1] = it.name
     end
@@ -88,11 +88,7 @@ end
 local freed = 0
 if items[1] then
   queue_work(call, doomed, work)
-  for cause, done in pairs(work.freed) do
-    freed = freed + done.count
-    local reason = string.sub(cause, 1, 6) == 'lapsed' and 'LAPSED' or 'RELEASED'
-    record_gone(ledger, capacity, 'VALUE', space, reason, cause, by, table.concat(done, ' '))
-  end
+  freed = record_freed(work, ledger, capacity, space, by)
   if work.miscounts then redis.call('HINCRBY', meta, 'miscounts', work.miscounts) end
   call.values = call.values - freed
   close_tally(call, noted)

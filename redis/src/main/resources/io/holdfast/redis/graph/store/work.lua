@@ -6,7 +6,7 @@
 local SLASH = 47
 
 local function new_work()
-  return {given = {}, ended = {}, freed = {}, spent = 0}
+  return {given = {}, ended = {}, unsaved = {}, freed = {}, spent = 0}
 end
 
 local function give_up(work, segment, holds, values, cause)
@@ -61,4 +61,15 @@ local function queue_work(call, doomed, work)
   for from = 1, n, 4000 do
     redis.call('ZADD', doomed, unpack(items, from, math.min(n, from + 3999)))
   end
+end
+
+-- Notes in the ledger what ended, and why. Answers how many values.
+local function record_freed(work, ledger, capacity, space, by)
+  local freed = 0
+  for cause, done in pairs(work.freed) do
+    freed = freed + done.count
+    local reason = string.sub(cause, 1, 6) == 'lapsed' and 'LAPSED' or 'RELEASED'
+    record_gone(ledger, capacity, 'VALUE', space, reason, cause, by, table.concat(done, ' '))
+  end
+  return freed
 end

@@ -71,7 +71,7 @@ final class StoreModel {
     }
 
     private static Store store(RedisLink link) {
-        return new Store(link, new Keyspace("graph", "model", 0), new HolderId("model", 1));
+        return new Store(link, new Keyspace("graph", "model", 0), new HolderId("model", 1), 100);
     }
 
     /** The graph is on another server now. */
@@ -392,7 +392,7 @@ final class StoreModel {
 
     private void step() {
         List<String> declared = random.nextInt(5) == 0 ? redis.zrange(PREFIX + "segments", 0, 3) : next;
-        Stepped stepped = store.step(1 + random.nextInt(200), random.nextInt(4) == 0, 16, declared, 100);
+        Stepped stepped = store.step(1 + random.nextInt(200), random.nextInt(4) == 0, 16, declared);
         assertThat(stepped.status()).isIn("OK", "QUIET"); // quiet if this machine stood still for seconds
         next = stepped.next();
     }
@@ -435,7 +435,7 @@ final class StoreModel {
         check();
         for (int steps = 0; ; steps++) {
             redis.hset(PREFIX + "meta", "quiet", "0");
-            Stepped stepped = store.step(1_000, steps % 10 < 3, 64, next, 100);
+            Stepped stepped = store.step(1_000, steps % 10 < 3, 64, next);
             next = stepped.next();
             if (stepped.status().equals("OK") && stepped.left() == 0) {
                 break;

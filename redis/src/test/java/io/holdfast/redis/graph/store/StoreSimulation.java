@@ -25,7 +25,7 @@ class StoreSimulation {
     void everyNumberIsRightAfterEveryCallAndNothingIsLeftAtTheEnd() {
         try (RedisLink link = RedisLink.connect(
                 Settings.none().set(LinkSettings.URI, server.uri().toString()))) {
-            Seeds.of(40).run((seed, random) -> {
+            Seeds.of(25).run((seed, random) -> {
                 try (Jedis redis = server.client()) {
                     redis.flushAll();
                     new StoreModel(link, redis, random, random.nextInt(3) == 0).run(CALLS);

@@ -191,7 +191,7 @@ class TornCallsSimulation {
         private void goOn(StoreModel model, int kept) {
             String where =
                     "cut behind write " + kept + " of " + new String(torn.getFirst()[0], StandardCharsets.US_ASCII);
-            assertThatThrownBy(() -> model.store().step(100, false, 16, List.of(), 100))
+            assertThatThrownBy(() -> model.store().step(100, false, 16, List.of()))
                     .as(where)
                     .isInstanceOfSatisfying(
                             HoldfastException.class,

@@ -36,9 +36,9 @@ final class GraphClient {
     GraphClient(RedisLink link, String instance, RandomGenerator random) {
         self = new HolderId(instance, random.nextLong());
         Time time = Time.system();
-        store = new Store(link, new Keyspace("graph", NAME, 0), self);
+        store = new Store(link, new Keyspace("graph", NAME, 0), self, 1_000);
         leases = new LeaseKeeper(NAME, store, self, time, random, Duration.ofSeconds(10));
-        drainer = new Drainer(NAME, store, 1_000, 1_000, time);
+        drainer = new Drainer(NAME, store, 1_000, time);
         context = new GraphContext(NAME, store, leases, new SegmentNames(time, random), time, random, drainer::wake);
         leases.heard(store.open("time", LEASE.toMillis()).serverMillis());
         roots = new Roots(context);
