@@ -8,13 +8,20 @@ import io.holdfast.Time;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.ScanObserver;
 import io.holdfast.sweep.catalogue.ScanThreads;
+import io.holdfast.sweep.cycle.Counted;
+import io.holdfast.sweep.cycle.Marked;
+import io.holdfast.sweep.cycle.Marker;
 import io.holdfast.sweep.cycle.TrashJudge;
+import io.holdfast.sweep.filter.FilterGeometry;
+import io.holdfast.sweep.filter.LiveFilter;
 import io.holdfast.sweep.node.EmptyPermit;
 import io.holdfast.sweep.node.NodeReport;
 import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.Built;
 import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -26,10 +33,13 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /**
  * A whole cycle in one process: reads the catalogue, builds a filter for each node, lets each node say what it would
@@ -64,6 +74,7 @@ public final class Sweep {
     private final TreeMap<NodeId, StorageNode> nodes = new TreeMap<>();
     private final List<ScanObserver> observers = new ArrayList<>();
     private Settings settings = Settings.none();
+    private Instant vouched = Instant.EPOCH;
     private Time time = Time.system();
     private SweepProgress progress = SweepProgress.NONE;
     private LongSupplier seeds = RANDOM::nextLong;
@@ -101,6 +112,15 @@ public final class Sweep {
         return this;
     }
 
+    /**
+     * The catalogue is whole up to then, though its newest row may be older: it is idle, and no replica that lags. Without
+     * this nothing that came after its newest row is judged.
+     */
+    public Sweep vouched(Instant upTo) {
+        vouched = upTo;
+        return this;
+    }
+
     /** Rides on the scan of the catalogue. */
     public Sweep observe(ScanObserver observer) {
         observers.add(observer);
@@ -131,9 +151,19 @@ public final class Sweep {
                     .filter(node -> !unfit.containsKey(node.id()))
                     .toList();
             try (Catalogue.Snapshot snapshot = catalogue.open()) {
-                Mark.Result marked = mark(snapshot, fit, threads);
+                Mark mark = new Mark(
+                        catalogue.owner(),
+                        vouched,
+                        seeds.getAsLong(),
+                        settings.get(SweepSettings.FILTER_MEMORY),
+                        settings.get(SweepSettings.BUFFER_MEMORY),
+                        threads,
+                        observers,
+                        progress);
+                Counted counted = counted(snapshot, threads);
+                Marker.Outcome marked = mark.mark(counted, wishes(fit, counted), 1);
                 took.put("scan", Duration.ofNanos(time.nanoTime() - began));
-                SweepReport report = examine(marked, snapshot.incarnation(), fit, unfit, threads, took);
+                SweepReport report = examine(counted, mark, marked, fit, unfit, threads, took);
                 List<String> alarms = judgeTrash(snapshot, fit, report);
                 return new SweepPlan(this, with(report, String.join("; ", alarms), took));
             }
@@ -151,21 +181,30 @@ public final class Sweep {
         }
     }
 
-    private Mark.Result mark(Catalogue.Snapshot snapshot, List<StorageNode> fit, ScanThreads threads) throws Exception {
-        Map<NodeId, Integer> idBytes = new TreeMap<>();
-        fit.forEach(node -> idBytes.put(node.id(), node.idBytes()));
-        return new Mark(
-                        snapshot,
-                        catalogue.owner(),
-                        idBytes,
-                        Double.parseDouble(settings.get(SweepSettings.FALSE_POSITIVES)),
-                        seeds.getAsLong(),
-                        settings.get(SweepSettings.FILTER_MEMORY),
-                        settings.get(SweepSettings.BUFFER_MEMORY),
-                        threads,
-                        observers,
-                        progress)
-                .run();
+    private Counted counted(Catalogue.Snapshot snapshot, ScanThreads threads) throws Exception {
+        try {
+            return Counted.of(
+                    snapshot,
+                    threads,
+                    done -> progress.progress(
+                            SweepProgress.Phase.COUNT, catalogue.owner().name(), done, 0));
+        } catch (Exception | Error e) {
+            observers.forEach(observer -> observer.aborted(e));
+            throw e;
+        }
+    }
+
+    private SortedMap<NodeId, Marker.Wish> wishes(List<StorageNode> fit, Counted counted) {
+        double rate = Double.parseDouble(settings.get(SweepSettings.FALSE_POSITIVES));
+        SortedMap<NodeId, Marker.Wish> wishes = new TreeMap<>();
+        for (StorageNode node : fit) {
+            long pieces = counted.of(node.id());
+            FilterGeometry geometry = FilterGeometry.forRate(pieces, rate);
+            wishes.put(
+                    node.id(),
+                    new Marker.Wish(node.id(), node.idBytes(), pieces, geometry, Built.BY_SOMEBODY, Set.of()));
+        }
+        return wishes;
     }
 
     /** Nodes whose books cannot be read take no part; they trash nothing until somebody has seen to them. */
@@ -184,39 +223,50 @@ public final class Sweep {
     /** Asks the catalogue about pieces that were read in the trash, or are in the trash and in the new filter. */
     private List<String> judgeTrash(Catalogue.Snapshot snapshot, Collection<StorageNode> fit, SweepReport report)
             throws Exception {
-        TrashJudge judge = new TrashJudge();
-        Map<NodeId, List<NodeStatus.Alarm>> read = new TreeMap<>();
+        List<Accused> accused = new ArrayList<>();
         for (StorageNode node : fit) {
-            List<NodeStatus.Alarm> standing = node.alarms(catalogue.owner());
-            read.put(node.id(), standing);
-            judge.ask(node.id(), standing.stream().map(NodeStatus.Alarm::id).toList());
+            List<Suspect> suspects = report.nodes().stream()
+                    .filter(told -> told.node().equals(node.id()))
+                    .flatMap(told -> told.suspects().stream())
+                    .toList();
+            accused.add(new Accused(catalogue.owner(), node, node.alarms(catalogue.owner()), suspects));
         }
-        for (NodeReport node : report.nodes()) {
-            judge.ask(node.node(), node.suspects().stream().map(Suspect::id).toList());
+        List<String> alarms = TrashJudge.judge(snapshot, seeds.getAsLong(), accused).values().stream()
+                .flatMap(List::stream)
+                .map(finding -> "alarm: " + finding)
+                .collect(Collectors.toCollection(ArrayList::new));
+        alarms.forEach(alarm -> LOG.log(Level.WARNING, alarm));
+        return alarms;
+    }
+
+    private record Accused(OwnerId owner, StorageNode on, List<NodeStatus.Alarm> alarms, List<Suspect> suspects)
+            implements TrashJudge.Accused {
+
+        @Override
+        public NodeId node() {
+            return on.id();
         }
-        judge.answer(snapshot, seeds.getAsLong());
-        List<String> findings = new ArrayList<>();
-        for (StorageNode node : fit) {
-            List<NodeStatus.Alarm> standing = read.getOrDefault(node.id(), List.of());
-            findings.add(judge.read(
-                    node.id(), standing.stream().map(NodeStatus.Alarm::piece).toList()));
-            for (NodeStatus.Alarm alarm : standing) {
-                node.endAlarm(alarm);
-            }
+
+        @Override
+        public List<Suspect> read() {
+            return alarms.stream().map(NodeStatus.Alarm::piece).toList();
         }
-        for (NodeReport node : report.nodes()) {
-            StorageNode here = node(node.node());
-            findings.add(judge.judge(node.node(), node.suspects(), suspect -> here.rescue(catalogue.owner(), suspect)));
+
+        @Override
+        public void settle(Suspect read) throws IOException {
+            on.endAlarm(new NodeStatus.Alarm(owner, read.cycle(), read.id(), Instant.EPOCH));
         }
-        findings.removeIf(String::isEmpty);
-        findings.replaceAll(finding -> "alarm: " + finding);
-        findings.forEach(finding -> LOG.log(Level.WARNING, finding));
-        return findings;
+
+        @Override
+        public boolean rescue(Suspect suspect) throws IOException {
+            return on.rescue(owner, suspect);
+        }
     }
 
     private SweepReport examine(
-            Mark.Result marked,
-            String incarnation,
+            Counted counted,
+            Mark mark,
+            Marker.Outcome marked,
             List<StorageNode> fit,
             Map<NodeId, String> unfit,
             ScanThreads threads,
@@ -229,32 +279,19 @@ public final class Sweep {
         }
         long number = cycle;
         Instant issuedAt = time.instant();
+        String incarnation = counted.snapshot().incarnation();
+        long rows = fit.stream().mapToLong(node -> counted.of(node.id())).sum();
         SweepReport empty = new SweepReport(
-                catalogue.owner(),
-                number,
-                marked.cutoff(),
-                marked.rows(),
-                marked.rowsElsewhere(),
-                List.of(),
-                unfit,
-                "",
-                took);
+                catalogue.owner(), number, mark.cutoff(), rows, counted.inAll() - rows, List.of(), unfit, "", took);
         SweepReport report = onEach(empty, fit, threads, SweepProgress.Phase.EXAMINE, (node, walked) -> {
-            Mark.Marked mine = marked.filters().get(node.id());
+            LiveFilter filter = mark.filter(node.id());
+            Marked mine = marked.filters().get(node.id());
             if (mine == null) {
                 throw new IllegalStateException("no filter was made for " + node.id());
             }
-            Manifest manifest = Manifest.of(
-                    catalogue.owner(),
-                    node.id(),
-                    number,
-                    issuedAt,
-                    marked.cutoff(),
-                    incarnation,
-                    mine.rows(),
-                    mine.distinctLeast(),
-                    mine.filter());
-            return node.examine(manifest, mine.filter(), walked);
+            Manifest manifest =
+                    mine.manifest(catalogue.owner(), node.id(), number, issuedAt, mark.cutoff(), incarnation, "");
+            return node.examine(manifest, filter, walked);
         });
         took.put("examine", Duration.ofNanos(time.nanoTime() - began));
         return with(report, report.note(), took);

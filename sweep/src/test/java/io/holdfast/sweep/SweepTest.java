@@ -360,12 +360,29 @@ class SweepTest {
     void rowDatedInTheFutureDoesNotVoidTheGuardAgainstAStaleReplica() throws IOException {
         sweep(catalogue).plan();
         fleet.time.advance(Duration.ofDays(6));
-        List<PieceId> unseen = Fleet.ids(55, 20);
+        // So few that no brake would hold them back.
+        List<PieceId> unseen = Fleet.ids(55, 3);
         Fleet.put(first, PHOTOS, unseen);
         fleet.time.advance(Duration.ofDays(4));
         catalogue.add(N2, liveOnSecond.getFirst(), Instant.parse("2099-01-01T00:00:00Z"));
-        sweep(catalogue).plan().trash();
+        assertThat(sweep(catalogue).plan().trash().trashed()).isEqualTo(garbage.size());
         assertThat(Fleet.live(first, PHOTOS)).containsAll(unseen);
+    }
+
+    /** Nothing was added to the catalogue for ten days, while pieces came that no row names. */
+    @Test
+    void idleCatalogueIsJudgedUpToWhatAnOperatorVouchesFor() throws IOException {
+        sweep(catalogue).plan();
+        fleet.time.advance(Duration.ofDays(3));
+        List<PieceId> orphans = Fleet.ids(56, 3);
+        Fleet.put(first, PHOTOS, orphans);
+        fleet.time.advance(Duration.ofDays(7));
+        assertThat(sweep(catalogue).plan().report().wouldTrash())
+                .as("a replica that lags would look like this")
+                .isEqualTo(garbage.size());
+        assertThat(sweep(catalogue).vouched(fleet.time.instant()).plan().trash().trashed())
+                .isEqualTo(garbage.size() + 3L);
+        assertNothingLost();
     }
 
     @Test

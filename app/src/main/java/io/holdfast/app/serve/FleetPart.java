@@ -27,6 +27,7 @@ final class FleetPart extends Part implements CycleDuty.Listener {
     private @Nullable CycleDuty duty;
     private Duration next = Duration.ZERO;
     private String last = "no cycle yet";
+    private @Nullable LiveSource source;
     private @Nullable HoldfastException failure;
 
     FleetPart(Settings settings, RedisPart redis, SweepMeters meters) {
@@ -43,13 +44,16 @@ final class FleetPart extends Part implements CycleDuty.Listener {
     @Override
     void start() throws Exception {
         String listen = settings.get(ServeSettings.FLEET_LISTEN);
+        closeQuietly(source);
+        LiveSource known = LiveSource.open(settings, redis);
+        source = known;
         ManagedFleet opened = new ManagedFleet(
                 Path.of(settings.get(ServeSettings.FLEET)),
                 SigningKey.read(Path.of(settings.get(ServeSettings.FLEET_KEY))),
                 tls(),
                 ring(),
                 new RedisCycleStore(redis.client().link()),
-                SweepPart.catalogue(settings, redis),
+                known.catalogue(),
                 settings,
                 listen.isEmpty() ? null : listen);
         fleet = opened;
@@ -109,5 +113,6 @@ final class FleetPart extends Part implements CycleDuty.Listener {
     @Override
     void stop() {
         closeQuietly(fleet);
+        closeQuietly(source);
     }
 }

@@ -6,6 +6,7 @@ import io.holdfast.Settings;
 import io.holdfast.redis.HoldfastSettings;
 import io.holdfast.slab.SlabSettings;
 import io.holdfast.sweep.SweepSettings;
+import io.holdfast.sweep.catalogue.IdForm;
 import io.holdfast.sweep.manager.ManagerSettings;
 import io.holdfast.sweep.node.NodeSettings;
 import java.io.IOException;
@@ -52,7 +53,22 @@ public final class ServeSettings {
 
     /** What the sweep asks which pieces are live. */
     public static final Setting<String> CATALOGUE = Setting.text(
-            "serve.sweep.catalogue", "", Pattern.compile("[^\\r\\n]*"), "empty, graph:NAME, or a catalogue file");
+            "serve.sweep.catalogue",
+            "",
+            Pattern.compile("[^\\r\\n]*"),
+            "empty, graph:NAME, a catalogue file, or a JDBC URL");
+
+    /** For a JDBC URL: what yields node, id and created of every live piece. */
+    public static final Setting<String> QUERY =
+            Setting.text("serve.sweep.query", "", Pattern.compile("[^\\r\\n]*"), "a SELECT");
+
+    public static final Setting<String> WHOSE =
+            Setting.text("serve.sweep.owner", "default", Pattern.compile("[A-Za-z0-9._-]{1,64}"), "an owner");
+
+    public static final Setting<IdForm> IDS = Setting.choice("serve.sweep.ids", IdForm.BYTES);
+
+    public static final Setting<String> INCARNATION =
+            Setting.text("serve.sweep.incarnation", "", Pattern.compile("[^\\r\\n]*"), "empty, or a SELECT");
 
     public static final Setting<String> NODES =
             Setting.text("serve.sweep.nodes", "", Pattern.compile("[^\\r\\n]*"), "folders, with commas between");
@@ -99,6 +115,10 @@ public final class ServeSettings {
             AGGREGATES,
             CACHES,
             CATALOGUE,
+            QUERY,
+            WHOSE,
+            IDS,
+            INCARNATION,
             NODES,
             FLEET,
             FLEET_KEY,

@@ -4,12 +4,10 @@ import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.Settings;
 import io.holdfast.Time;
-import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.sweep.Sweep;
 import io.holdfast.sweep.SweepPlan;
 import io.holdfast.sweep.SweepReport;
 import io.holdfast.sweep.catalogue.Catalogue;
-import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.node.NodeBuilder;
 import io.holdfast.sweep.node.StorageNode;
 import java.io.IOException;
@@ -17,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs a cycle when its interval has passed, in turns with other daemons. The nodes are open only while a cycle runs, so that
@@ -24,7 +23,6 @@ import java.util.List;
  */
 final class SweepPart extends Part {
 
-    private static final String GRAPH = "graph:";
     private static final Duration LEASE = Duration.ofMinutes(1);
     private static final Duration LOOK = Duration.ofSeconds(30);
 
@@ -32,6 +30,7 @@ final class SweepPart extends Part {
     private final RedisPart redis;
     private final SweepMeters meters;
     private final List<Path> folders;
+    private @Nullable LiveSource source;
     private volatile Duration next = Duration.ZERO;
     private String last = "no cycle yet";
 
@@ -54,13 +53,6 @@ final class SweepPart extends Part {
         }
     }
 
-    static Catalogue catalogue(Settings settings, RedisPart redis) throws IOException {
-        String where = settings.get(ServeSettings.CATALOGUE);
-        return where.startsWith(GRAPH)
-                ? GraphCatalogue.of(redis.client().graph(where.substring(GRAPH.length())))
-                : FileCatalogue.of(Path.of(where));
-    }
-
     @Override
     Duration pause() {
         return next.compareTo(LOOK) > 0 ? LOOK : next;
@@ -68,7 +60,7 @@ final class SweepPart extends Part {
 
     @Override
     String look() throws Exception {
-        Catalogue catalogue = catalogue(settings, redis);
+        Catalogue catalogue = catalogue();
         SweepTurn turn = new SweepTurn(
                 redis.client().link(),
                 catalogue.owner().name(),
@@ -81,6 +73,16 @@ final class SweepPart extends Part {
             next = settings.get(ServeSettings.INTERVAL);
         }
         return last + "; the next in " + next.toSeconds() + " s at the latest";
+    }
+
+    /** Opened once: to open a file reads all of it, and the turn needs to know the owner alone. A cycle reads it afresh. */
+    private Catalogue catalogue() throws IOException {
+        LiveSource opened = source;
+        if (opened == null) {
+            opened = LiveSource.open(settings, redis);
+            source = opened;
+        }
+        return opened.catalogue();
     }
 
     private String cycle(Catalogue catalogue, SweepTurn turn) throws Exception {
@@ -126,5 +128,7 @@ final class SweepPart extends Part {
     }
 
     @Override
-    void stop() {}
+    void stop() {
+        closeQuietly(source);
+    }
 }

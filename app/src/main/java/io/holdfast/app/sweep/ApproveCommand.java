@@ -15,9 +15,11 @@ import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.retain.Order;
 import io.holdfast.sweep.rpc.RemoteNode;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -28,11 +30,14 @@ import picocli.CommandLine.Parameters;
         name = "approve",
         description = {
             "Let nodes go on that wait for an operator: first cycle, other catalogue, empty filter, brake.",
-            "Each node is named with the number that it reported; another number is refused.",
+            "Each node is named with the number that it reported; another number is refused. --report takes names and"
+                    + " numbers",
+            "from a report that you have read: what 'sweep run --json' or 'sweep plan --json' wrote.",
         },
         footer = {
             "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --nodes /srv/n1",
             "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --fleet fleet --key ann.key",
+            "  holdfast sweep approve 7 --owner photos --operator ann --report cycle7.json --fleet fleet --key ann.key",
         })
 public final class ApproveCommand extends CliCommand {
 
@@ -48,9 +53,14 @@ public final class ApproveCommand extends CliCommand {
     @Option(
             names = "--node",
             paramLabel = "NAME=COUNT",
-            required = true,
             description = "A node, and how many pieces it said it would trash. May be repeated.")
     private Map<String, Long> approved = new LinkedHashMap<>();
+
+    @Option(
+            names = "--report",
+            paramLabel = "FILE",
+            description = "Every node that waits in this report, with the number that stands there.")
+    private @Nullable Path report;
 
     @Mixin
     private NodesOption nodes = new NodesOption();
@@ -61,6 +71,15 @@ public final class ApproveCommand extends CliCommand {
     @Override
     protected Answer run(Console console) throws Exception {
         OwnerId of = new OwnerId(owner);
+        Path file = report;
+        if (approved.isEmpty() == (file == null)) {
+            throw HoldfastException.misuse(
+                    approved.isEmpty() ? "an approval of no node" : "an approval with both --node and --report",
+                    "name the nodes with --node, or a report with --report");
+        }
+        if (file != null) {
+            approved = WaitingNodes.read(file, of, cycle);
+        }
         if (fleet.isGiven()) {
             try (fleet) {
                 return approveFleet(of);

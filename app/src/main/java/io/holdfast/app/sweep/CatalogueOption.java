@@ -1,8 +1,5 @@
 package io.holdfast.app.sweep;
 
-import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
-import com.zaxxer.hikari.pool.HikariPool;
 import io.holdfast.HoldfastException;
 import io.holdfast.Settings;
 import io.holdfast.app.cli.RedisOption;
@@ -12,16 +9,13 @@ import io.holdfast.redis.graph.Addressing;
 import io.holdfast.redis.graph.GraphSettings;
 import io.holdfast.redis.graph.ValueGraph;
 import io.holdfast.redis.link.RedisLink;
-import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.catalogue.FileCatalogue;
 import io.holdfast.sweep.catalogue.IdForm;
-import io.holdfast.sweep.catalogue.JdbcCatalogue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.DriverManager;
-import java.sql.SQLException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -29,7 +23,6 @@ import picocli.CommandLine.Option;
 /** {@code --catalogue} and what belongs to it. */
 public final class CatalogueOption {
 
-    private static final int RANGES_MOST = 64;
     private static final String GRAPH = "graph:";
 
     @Option(
@@ -63,7 +56,7 @@ public final class CatalogueOption {
     @Mixin
     private RedisOption redis = new RedisOption();
 
-    private @Nullable HikariDataSource pool;
+    private @Nullable DatabaseCatalogue database;
     private @Nullable Holdfast holdfast;
 
     /** Uses the catalogue, and closes what is behind it. */
@@ -75,7 +68,7 @@ public final class CatalogueOption {
         try {
             return use.with(open());
         } finally {
-            HikariDataSource opened = pool;
+            DatabaseCatalogue opened = database;
             if (opened != null) {
                 opened.close();
             }
@@ -105,38 +98,6 @@ public final class CatalogueOption {
         return GraphCatalogue.of(client.graph(name));
     }
 
-    /** A wrong URL and a database that is away are told apart: the first is not worth another try. */
-    private HikariDataSource connect(HikariConfig config) {
-        try {
-            DriverManager.getDriver(where);
-        } catch (SQLException _) {
-            throw HoldfastException.misuse(
-                    "no JDBC driver understands " + withoutSecrets(where),
-                    "write jdbc:postgresql://HOST/DATABASE or jdbc:h2:FILE, or put the driver on the class path");
-        }
-        try {
-            return new HikariDataSource(config);
-        } catch (HikariPool.PoolInitializationException e) {
-            throw new HoldfastException(
-                    HoldfastException.Category.RETRY,
-                    "the database " + withoutSecrets(where) + " cannot be reached: " + rootMessage(e),
-                    "see that it runs and that user and password are right, and try again",
-                    e);
-        }
-    }
-
-    private static String withoutSecrets(String url) {
-        return url.replaceAll("[?;].*", "").replaceAll("//[^/@]*@", "//***@");
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable at = failure;
-        while (at.getCause() != null) {
-            at = at.getCause();
-        }
-        return String.valueOf(at.getMessage());
-    }
-
     private Catalogue open() throws IOException {
         if (where.startsWith(GRAPH)) {
             return openGraph(where.substring(GRAPH.length()));
@@ -156,21 +117,9 @@ public final class CatalogueOption {
             throw HoldfastException.misuse(
                     "a JDBC catalogue without --query", "add --query 'select node, id, created from …'");
         }
-        HikariConfig config = new HikariConfig();
-        config.setJdbcUrl(where);
-        int ranges = ranges();
-        config.setMaximumPoolSize(ranges + 2);
-        HikariDataSource opened = connect(config);
-        pool = opened;
-        JdbcCatalogue catalogue =
-                JdbcCatalogue.of(opened, query).owner(owner).idForm(ids).ranges(ranges);
-        return incarnation == null ? catalogue : catalogue.incarnation(incarnation);
-    }
-
-    /** As many ranges as there are threads to read them. */
-    private static int ranges() {
-        int scanners = Settings.ofProcess().get(SweepSettings.SCANNERS);
-        int wanted = scanners == 0 ? Runtime.getRuntime().availableProcessors() : scanners;
-        return Math.min(RANGES_MOST, wanted);
+        DatabaseCatalogue opened = DatabaseCatalogue.open(
+                where, query, owner, ids, Optional.ofNullable(incarnation), Settings.ofProcess());
+        database = opened;
+        return opened.catalogue();
     }
 }

@@ -8,6 +8,8 @@ import io.holdfast.redis.link.RedisLink;
 import io.holdfast.sweep.manager.CycleStore;
 import io.holdfast.sweep.manager.FileCycleStore;
 import io.holdfast.sweep.manager.Orders;
+import io.holdfast.sweep.node.Pieces;
+import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.retain.KeyRing;
 import io.holdfast.sweep.retain.SigningKey;
 import io.holdfast.sweep.rpc.Peers;
@@ -17,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -80,6 +83,21 @@ public final class FleetOption implements AutoCloseable {
         List<RemoteNode> nodes = new ArrayList<>();
         FleetFile.read(file()).nodes().forEach((id, address) -> nodes.add(peers().node(id, address)));
         return nodes;
+    }
+
+    /** A node of the fleet that serves its pieces. */
+    Pieces pieces(String name) throws IOException {
+        NodeId id = new NodeId(name);
+        Map<NodeId, String> known = FleetFile.read(file()).nodes();
+        String address = known.get(id);
+        if (address == null) {
+            throw new HoldfastException(
+                    HoldfastException.Category.GONE,
+                    "node " + name + " is none of " + known.keySet(),
+                    "name a node of the fleet file",
+                    null);
+        }
+        return peers().pieces(id, address);
     }
 
     Optional<KeyRing> ring() throws IOException {

@@ -14,26 +14,39 @@ import io.holdfast.sweep.manager.CycleReport;
 import io.holdfast.sweep.manager.FleetStatus;
 import io.holdfast.sweep.manager.SweepManager;
 import io.holdfast.sweep.node.NodeProgress;
+import io.holdfast.sweep.node.Verdict;
+import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Runs cycles of a fleet from the command line: once, or again and again. */
 final class FleetRun {
 
+    private static final int NODES_IN_A_LINE = 20;
     private static final Duration LOOK_EVERY = Duration.ofMillis(250);
 
     private final FleetOption fleet;
     private final Catalogue catalogue;
     private final Console console;
     private final String log;
+    private Instant vouched = Instant.EPOCH;
 
     FleetRun(FleetOption fleet, Catalogue catalogue, Console console, String log) {
         this.fleet = fleet;
         this.catalogue = catalogue;
         this.console = console;
         this.log = log;
+    }
+
+    FleetRun vouched(Instant upTo) {
+        vouched = upTo;
+        return this;
     }
 
     /**
@@ -50,7 +63,7 @@ final class FleetRun {
                         catalogue,
                         Settings.ofProcess(),
                         listen);
-                Watch watch = new Watch(console, managed.manager())) {
+                Watch watch = new Watch(console, managed.manager().vouched(vouched))) {
             managed.address().ifPresent(address -> console.note("manager at " + address));
             if (every != null) {
                 try (DutyRunner runner = DutyRunner.start(2)) {
@@ -160,7 +173,30 @@ final class FleetRun {
                 + " would be trashed, " + report.trashed() + " trashed";
     }
 
-    private static Answer answer(CycleReport report, boolean notEmptied) {
+    /** What an operator may paste; many nodes go by a report. */
+    private void approve(CycleReport report, Answer answer) throws IOException {
+        List<CycleReport.OfNode> waiting = report.in("waiting").stream()
+                .filter(node -> node.progress().filter(FleetRun::isApprovable).isPresent())
+                .toList();
+        if (waiting.isEmpty()) {
+            return;
+        }
+        String which = waiting.size() > NODES_IN_A_LINE
+                ? " --report FILE.json"
+                : waiting.stream()
+                        .map(node -> " --node " + node.node() + "="
+                                + node.progress().map(NodeProgress::wouldTrash).orElse(0L))
+                        .collect(Collectors.joining());
+        answer.line("To let the waiting nodes go on: holdfast sweep approve " + report.cycle() + " --owner "
+                + report.owner() + " --operator YOU" + which + " --fleet " + fleet.file() + " --key YOUR.key");
+    }
+
+    private static boolean isApprovable(NodeProgress told) {
+        return Arrays.stream(Verdict.values())
+                .anyMatch(verdict -> verdict.approvable() && verdict.name().equals(told.verdict()));
+    }
+
+    private Answer answer(CycleReport report, boolean notEmptied) throws IOException {
         boolean finding = notEmptied
                 || report.in("waiting").size() == report.nodes().size()
                 || !report.in("failed").isEmpty()
@@ -195,6 +231,7 @@ final class FleetRun {
         if (!report.note().isEmpty()) {
             answer.line(report.note());
         }
+        approve(report, answer);
         return answer.field("note", report.note());
     }
 }

@@ -11,8 +11,11 @@ import io.holdfast.sweep.node.NodeBuilder;
 import io.holdfast.sweep.node.NodeDuty;
 import io.holdfast.sweep.node.StorageNode;
 import io.holdfast.sweep.rpc.NodeService;
+import io.holdfast.sweep.rpc.PieceService;
 import io.holdfast.sweep.rpc.RpcServer;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -28,9 +31,12 @@ import picocli.CommandLine.Parameters;
         description = {
             "Serve a storage node to managers and workers, until stopped. It acts on signatures of the keys alone.",
             "A cycle that was released when it stopped is finished first.",
+            "With --pieces it also lets operators and clients put and read pieces; without TLS, whoever reaches the"
+                    + " port.",
         },
         footer = {
             "  holdfast sweep node /srv/n1 --listen 10.0.0.11:7010 --keys keys",
+            "  holdfast sweep node /srv/n1 --listen 10.0.0.11:7010 --keys keys --pieces",
             "  holdfast sweep node /srv/n9 --name n9 --listen 10.0.0.19:7010 --keys keys",
         })
 public final class NodeCommand extends CliCommand {
@@ -46,6 +52,9 @@ public final class NodeCommand extends CliCommand {
 
     @Option(names = "--keys", paramLabel = "FILE", required = true, description = "Whose signatures count.")
     private Path keys = Path.of("");
+
+    @Option(names = "--pieces", description = "Also serve pieces: put, get, renew, delete, list, why.")
+    private boolean pieces;
 
     @Mixin
     private TlsOption tls = new TlsOption();
@@ -63,9 +72,15 @@ public final class NodeCommand extends CliCommand {
             NodeAgent agent = new NodeAgent(node, FleetOption.ring(keys), walks, Time.system());
             agent.clean();
             agent.resume();
-            Set<RpcServer.Role> callers =
-                    Set.of(RpcServer.Role.MANAGER, RpcServer.Role.WORKER, RpcServer.Role.OPERATOR);
-            try (RpcServer server = RpcServer.start(listen, new NodeService(agent), tls.files(), callers)) {
+            List<RpcServer.Guarded> services = new ArrayList<>();
+            services.add(new RpcServer.Guarded(
+                    new NodeService(agent),
+                    Set.of(RpcServer.Role.MANAGER, RpcServer.Role.WORKER, RpcServer.Role.OPERATOR)));
+            if (pieces) {
+                services.add(new RpcServer.Guarded(
+                        new PieceService(node), Set.of(RpcServer.Role.OPERATOR, RpcServer.Role.CLIENT)));
+            }
+            try (RpcServer server = RpcServer.start(listen, services, tls.files())) {
                 console.say("node " + id + " at " + server.address());
                 server.await();
             }

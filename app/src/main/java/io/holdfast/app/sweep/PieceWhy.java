@@ -6,7 +6,7 @@ import io.holdfast.app.cli.Answer;
 import io.holdfast.sweep.catalogue.Catalogue;
 import io.holdfast.sweep.node.PieceFate;
 import io.holdfast.sweep.node.PieceStore;
-import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.node.Pieces;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.PieceId;
 import java.nio.file.Path;
@@ -21,29 +21,38 @@ public final class PieceWhy {
     private PieceWhy() {}
 
     /** Answers from the node, and from the catalogue if there is one. */
-    public static Answer answer(ThingId piece, List<Path> folders, Optional<Catalogue> catalogue) throws Exception {
-        try (OpenNodes nodes = OpenNodes.of(folders)) {
-            StorageNode node = nodes.named(piece.space());
-            PieceId id = PieceId.parse(piece.id(), node.idBytes());
-            PieceFate fate = node.why(id);
-            Optional<Boolean> known =
-                    catalogue.isPresent() ? Optional.of(isKnown(catalogue.get(), node.id(), id)) : Optional.empty();
-            if (fate.facts().isEmpty() && fate.record().isEmpty() && !known.orElse(false)) {
-                throw new HoldfastException(
-                        HoldfastException.Category.GONE,
-                        piece + " is not here, and no record tells that it ever was",
-                        "check the id; records make way when the ledger is full",
-                        null);
+    public static Answer answer(ThingId piece, List<Path> folders, FleetOption fleet, Optional<Catalogue> catalogue)
+            throws Exception {
+        if (fleet.isGiven()) {
+            try (fleet) {
+                return answer(piece, fleet.pieces(piece.space()), catalogue);
             }
-            String detail = detail(fate, known);
-            Answer answer = Answer.ok()
-                    .field("thing", piece.toString())
-                    .field("state", state(detail))
-                    .field("detail", detail)
-                    .line(piece + " is " + state(detail) + ": " + detail);
-            lines(answer, node, fate, known);
-            return answer;
         }
+        try (OpenNodes nodes = OpenNodes.of(folders)) {
+            return answer(piece, nodes.named(piece.space()), catalogue);
+        }
+    }
+
+    private static Answer answer(ThingId piece, Pieces node, Optional<Catalogue> catalogue) throws Exception {
+        PieceId id = PieceId.parse(piece.id(), node.idBytes());
+        PieceFate fate = node.why(id);
+        Optional<Boolean> known =
+                catalogue.isPresent() ? Optional.of(isKnown(catalogue.get(), node.id(), id)) : Optional.empty();
+        if (fate.facts().isEmpty() && fate.record().isEmpty() && !known.orElse(false)) {
+            throw new HoldfastException(
+                    HoldfastException.Category.GONE,
+                    piece + " is not here, and no record tells that it ever was",
+                    "check the id; records make way when the ledger is full",
+                    null);
+        }
+        String detail = detail(fate, known);
+        Answer answer = Answer.ok()
+                .field("thing", piece.toString())
+                .field("state", state(detail))
+                .field("detail", detail)
+                .line(piece + " is " + state(detail) + ": " + detail);
+        lines(answer, node, fate, known);
+        return answer;
     }
 
     private static boolean isKnown(Catalogue catalogue, NodeId node, PieceId id) throws Exception {
@@ -84,7 +93,7 @@ public final class PieceWhy {
         return fate.record().isPresent() ? "emptied" : "lost";
     }
 
-    private static void lines(Answer answer, StorageNode node, PieceFate fate, Optional<Boolean> known) {
+    private static void lines(Answer answer, Pieces node, PieceFate fate, Optional<Boolean> known) {
         fate.facts().ifPresent(facts -> {
             answer.field("owner", fate.owner().map(Object::toString).orElse(null))
                     .field("age", facts.age())
@@ -98,7 +107,7 @@ public final class PieceWhy {
                         + " bytes; a read or 'holdfast sweep restore' brings it back");
             }
             if (facts.isLive() && !known.orElse(true)) {
-                answer.line("no catalogue knows it; " + next(node.sparedUntil(facts.age())));
+                answer.line("no catalogue knows it; " + next(fate.sparedUntil()));
             }
         });
         if (known.isPresent()) {

@@ -7,9 +7,16 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.sweep.Sweep;
 import io.holdfast.sweep.SweepReport;
+import io.holdfast.sweep.cycle.Vouch;
 import io.holdfast.sweep.manager.ManagerSettings;
+import io.holdfast.sweep.node.NodeSettings;
 import io.holdfast.sweep.node.StorageNode;
+import io.holdfast.sweep.piece.OwnerId;
+import io.holdfast.sweep.retain.KeyRing;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -45,6 +52,13 @@ public final class RunCommand extends CliCommand {
                     "Afterwards delete for good what is old enough in the trash and was missed by a later cycle too.")
     private boolean empty;
 
+    @Option(
+            names = "--vouch",
+            paramLabel = "FILE",
+            description =
+                    "An operator's signed word that an idle catalogue is whole (holdfast sweep vouch); needs --keys.")
+    private @Nullable Path vouch;
+
     @Mixin
     private final FleetOption fleet = new FleetOption();
 
@@ -77,8 +91,21 @@ public final class RunCommand extends CliCommand {
         }
         Duration every = stay ? Settings.ofProcess().get(ManagerSettings.INTERVAL) : null;
         try (fleet) {
-            return catalogue.use(known -> new FleetRun(fleet, known, console, where).run(listen, every, empty));
+            return catalogue.use(known -> new FleetRun(fleet, known, console, where)
+                    .vouched(vouched(known.owner()))
+                    .run(listen, every, empty));
         }
+    }
+
+    private Instant vouched(OwnerId owner) throws IOException {
+        Path file = vouch;
+        if (file == null) {
+            return Instant.EPOCH;
+        }
+        KeyRing ring =
+                fleet.ring().orElseThrow(() -> HoldfastException.misuse("--vouch without --keys", "name the key ring"));
+        Duration skew = Settings.ofProcess().get(NodeSettings.CLOCK_SKEW);
+        return Vouch.read(file, owner, ring, Instant.now(), skew).upTo();
     }
 
     @Override
@@ -96,6 +123,7 @@ public final class RunCommand extends CliCommand {
             return catalogue.use(known -> {
                 Sweep sweep = Sweep.of(known)
                         .nodes(open.all())
+                        .vouched(vouched(known.owner()))
                         .settings(Settings.ofProcess())
                         .progress(bars);
                 SweepReport report = sweep.plan().trash();

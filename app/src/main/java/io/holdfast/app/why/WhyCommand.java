@@ -11,6 +11,7 @@ import io.holdfast.app.cli.CliCommand;
 import io.holdfast.app.cli.Console;
 import io.holdfast.app.cli.Progress;
 import io.holdfast.app.cli.RedisOption;
+import io.holdfast.app.sweep.FleetOption;
 import io.holdfast.app.sweep.PieceWhy;
 import io.holdfast.app.wiring.GraphCatalogue;
 import io.holdfast.redis.Holdfast;
@@ -77,6 +78,9 @@ public final class WhyCommand extends CliCommand {
             description = "For a piece: the folders of the storage nodes.")
     private List<Path> nodes = new ArrayList<>();
 
+    @Mixin
+    private final FleetOption fleet = new FleetOption();
+
     @Option(
             names = "--catalogue",
             paramLabel = "WHERE",
@@ -89,7 +93,10 @@ public final class WhyCommand extends CliCommand {
         boolean namedByGraph = where != null && where.startsWith(GRAPH);
         if (thing.kind() == ThingId.Kind.PIECE && !namedByGraph) {
             return PieceWhy.answer(
-                    thing, nodes, where == null ? Optional.empty() : Optional.of(FileCatalogue.of(Path.of(where))));
+                    thing,
+                    nodes,
+                    fleet,
+                    where == null ? Optional.empty() : Optional.of(FileCatalogue.of(Path.of(where))));
         }
         String space = where != null && namedByGraph ? where.substring(GRAPH.length()) : thing.space();
         Optional<Addressing> addressing;

@@ -193,8 +193,7 @@ public final class Whys {
         }
         List<Why.Holder> chain = holders(catalogue, node.id(), id);
         return chain.isEmpty()
-                ? new Why.Doomed(
-                        thing, "the catalogue does not know it; " + PieceWhy.next(node.sparedUntil(facts.age())))
+                ? new Why.Doomed(thing, "the catalogue does not know it; " + PieceWhy.next(fate.sparedUntil()))
                 : new Why.Alive(thing, detail, chain);
     }
 

@@ -14,6 +14,8 @@ import io.holdfast.sweep.manager.FileCycleStore;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,41 @@ class FleetCommandsIT {
         ok(with(alarms, "--end"));
         ok(with(alarms));
         ok(fleet.cycle());
+    }
+
+    /** The first cycle waits; its operator has read the report, and approves it whole. */
+    @Test
+    void aReportIsApprovedAndTheLineThatIsPrintedToo() throws IOException {
+        fleet.file(node, "worker " + fleet.startWorker());
+        assertThat(fleet.run(fleet.cycle("--json"))).isEqualTo(ExitCode.FINDING);
+        String json =
+                fleet.out().substring(fleet.out().indexOf('{'), fleet.out().lastIndexOf('}') + 1);
+        Path report = Files.writeString(fleet.at("cycle1.json"), json);
+        List<Object> approve = List.of("sweep", "approve", "1", "--owner", "photos", "--operator", "ann");
+        Object[] where = {"--report", report, "--fleet", fleet.at("fleet"), "--key", fleet.operatorKey()};
+        assertThat(fleet.run(with(List.of("sweep", "approve", "2", "--owner", "photos", "--operator", "ann"), where)))
+                .as("of another cycle")
+                .isEqualTo(ExitCode.USAGE);
+        ok(with(approve, where));
+        await().atMost(CommandFleet.PATIENCE)
+                .untilAsserted(() -> assertThat(fleet.node().trashed()).isPositive());
+    }
+
+    @Test
+    void theLineToApproveCanBePasted() throws IOException {
+        fleet.file(node, "worker " + fleet.startWorker());
+        assertThat(fleet.run(fleet.cycle())).isEqualTo(ExitCode.FINDING);
+        String line = fleet.out()
+                .lines()
+                .filter(said -> said.contains("holdfast sweep approve"))
+                .findFirst()
+                .orElseThrow();
+        String pasted = line.substring(line.indexOf("sweep approve"))
+                .replace("YOUR.key", fleet.operatorKey().toString())
+                .replace("YOU", "ann");
+        ok((Object[]) pasted.split(" "));
+        await().atMost(CommandFleet.PATIENCE)
+                .untilAsserted(() -> assertThat(fleet.node().trashed()).isPositive());
     }
 
     private void ok(Object... args) {

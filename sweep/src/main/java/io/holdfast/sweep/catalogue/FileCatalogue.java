@@ -105,7 +105,14 @@ public final class FileCatalogue implements Catalogue {
     public Snapshot open() throws IOException {
         FileChannel channel = channel(path);
         try {
-            return new View(channel, opener.open(channel, channel.size()));
+            Format format = opener.open(channel, channel.size());
+            if (!format.head().owner().equals(owner())) {
+                throw HoldfastException.misuse(
+                        path + " was the catalogue of " + owner() + " and is that of "
+                                + format.head().owner() + " now",
+                        "put each owner's catalogue into a file of its own");
+            }
+            return new View(channel, format);
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;

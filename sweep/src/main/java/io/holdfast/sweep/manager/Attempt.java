@@ -5,6 +5,8 @@ import com.dynatrace.hash4j.hashing.Hashing;
 import io.holdfast.sweep.catalogue.FingerprintScan;
 import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.cycle.Heard;
+import io.holdfast.sweep.cycle.Marked;
+import io.holdfast.sweep.cycle.Marker;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.transfer.NodeBatch;
 import io.holdfast.sweep.transfer.NodeBuilt;
@@ -28,20 +30,20 @@ import java.util.concurrent.Callable;
  */
 final class Attempt {
 
-    private final FleetCycle cycle;
+    private final WorkerMarker marker;
     private final SessionKey key;
     private final Map<NodeId, Lane> lanes = new HashMap<>();
     /** Read by whoever watches, so it is replaced as a whole. */
     private volatile Map<Outbox, Assignment.Share> shares = Map.of();
 
-    Attempt(FleetCycle cycle, SessionKey key) {
-        this.cycle = cycle;
+    Attempt(WorkerMarker marker, SessionKey key) {
+        this.marker = marker;
         this.key = key;
     }
 
     /** What goes to the builders of one node: the same pieces under the same numbers. */
     private static final class Lane implements FingerprintScan.Target {
-        private final NodeRun node;
+        private final Marker.Wish wish;
         private final Tally tally;
         private final WitnessSample sample;
         private final List<Outbox> ways = new ArrayList<>();
@@ -50,8 +52,8 @@ final class Attempt {
 
         private volatile String wrong = "";
 
-        Lane(NodeRun node, Tally tally, WitnessSample sample) {
-            this.node = node;
+        Lane(Marker.Wish wish, Tally tally, WitnessSample sample) {
+            this.wish = wish;
             this.tally = tally;
             this.sample = sample;
         }
@@ -59,13 +61,13 @@ final class Attempt {
         /** The node keeps other ids than the catalogue has for it, or says so: it gets no filter, and the others do. */
         @Override
         public void wrongLength(int given) {
-            wrong = "the catalogue has an id of " + given + " bytes for it, and it keeps ids of " + node.idBytes
+            wrong = "the catalogue has an id of " + given + " bytes for it, and it keeps ids of " + wish.idBytes()
                     + " bytes";
         }
 
         @Override
         public int idBytes() {
-            return node.idBytes;
+            return wish.idBytes();
         }
 
         @Override
@@ -110,17 +112,16 @@ final class Attempt {
     }
 
     /** Gives the nodes to workers. A worker that cannot take its share is out; its nodes wait for the next attempt. */
-    void start(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> nodes, ScanThreads callers) throws Exception {
+    void start(List<WorkerPort> workers, SortedMap<NodeId, Marker.Wish> wishes, ScanThreads callers) throws Exception {
         TreeMap<NodeId, Long> counts = new TreeMap<>();
         // Fresh in each attempt: what a worker has read in the manifests of an earlier one is worth nothing.
-        Hasher64 witnesses = Hashing.xxh3_64(cycle.random());
-        nodes.forEach((id, node) -> {
-            counts.put(id, node.pieces);
-            node.attempt = key.attempt();
-            lanes.put(id, new Lane(node, cycle.parts().tally(cycle.keys()), new WitnessSample(witnesses)));
+        Hasher64 witnesses = Hashing.xxh3_64(marker.random());
+        wishes.forEach((id, wish) -> {
+            counts.put(id, wish.pieces());
+            lanes.put(id, new Lane(wish, marker.parts().tally(marker.keys()), new WitnessSample(witnesses)));
         });
-        List<Assignment.Share> all = Assignment.of(counts, workers.size(), cycle.builders());
-        long windowBytes = Math.max(1, cycle.windowMemory() / all.size());
+        List<Assignment.Share> all = Assignment.of(counts, workers.size(), marker.builders());
+        long windowBytes = Math.max(1, marker.windowMemory() / all.size());
         Map<Outbox, Assignment.Share> given = new LinkedHashMap<>();
         List<Callable<Boolean>> starts = new ArrayList<>();
         for (Assignment.Share share : all) {
@@ -128,24 +129,23 @@ final class Attempt {
             Outbox outbox = new Outbox(
                     worker,
                     key,
-                    cycle.parts().window(key, windowBytes, cycle.time().nanoTime()),
-                    cycle.parts().framePieces(),
-                    cycle.workerPatience(),
-                    cycle.pause(),
-                    cycle.time());
+                    marker.parts().window(key, windowBytes, marker.time().nanoTime()),
+                    marker.parts().framePieces(),
+                    marker.workerPatience(),
+                    marker.pause(),
+                    marker.time());
             given.put(outbox, share);
             List<NodeToBuild> toBuild = new ArrayList<>();
             for (NodeId id : share.nodes()) {
-                NodeRun node = nodes.get(id);
                 Lane lane = lanes.get(id);
-                if (node == null || lane == null) {
+                if (lane == null) {
                     throw new IllegalStateException("a share of unknown node " + id);
                 }
                 lane.ways.add(outbox);
                 lane.ordinals.add(toBuild.size());
-                toBuild.add(new NodeToBuild(id, node.geometry));
+                toBuild.add(new NodeToBuild(id, lane.wish.geometry()));
             }
-            SessionStart start = new SessionStart(key, cycle.seed(), cycle.keys(), toBuild);
+            SessionStart start = new SessionStart(key, marker.seed(), marker.keys(), toBuild);
             starts.add(() -> start(outbox, start));
         }
         shares = given;
@@ -154,7 +154,7 @@ final class Attempt {
 
     /** Also empty filters take their time, where they are large. */
     private boolean start(Outbox outbox, SessionStart start) throws InterruptedException {
-        Heard<Boolean> started = cycle.persist(outbox.worker(), () -> {
+        Heard<Boolean> started = marker.persist(outbox.worker(), () -> {
             outbox.worker().start(start);
             return true;
         });
@@ -167,7 +167,7 @@ final class Attempt {
     }
 
     /** The scan is over: ends the sessions, and settles each node as agreed, refused, or lost. */
-    void end(ScanThreads callers) throws Exception {
+    Marker.Outcome end(ScanThreads callers) throws Exception {
         List<Callable<List<NodeBuilt>>> ends = new ArrayList<>();
         shares.forEach((outbox, share) -> ends.add(() -> end(outbox, share)));
         Map<Outbox, Map<NodeId, NodeBuilt>> built = new HashMap<>();
@@ -178,14 +178,16 @@ final class Attempt {
             told.get(next++).forEach(one -> ofWorker.put(one.node(), one));
             built.put(outbox, ofWorker);
         }
+        Marker.Outcome outcome = new Marker.Outcome(new TreeMap<>(), new TreeMap<>(), new TreeMap<>());
         for (Lane lane : lanes.values()) {
-            settle(lane, built);
+            settle(lane, built, outcome);
         }
         for (Outbox outbox : shares.keySet()) {
             if (!outbox.givenUp().isEmpty()) {
-                cycle.dismiss(outbox.worker(), outbox.givenUp());
+                marker.dismiss(outbox.worker(), outbox.givenUp());
             }
         }
+        return outcome;
     }
 
     /** What the worker has of its share; nothing if it was given up. It computes the digests of all its filters now. */
@@ -198,7 +200,7 @@ final class Attempt {
             Lane lane = lanes.get(id);
             endings.put(id, lane == null ? -1 : lane.last);
         }
-        return switch (cycle.persist(outbox.worker(), () -> outbox.worker().end(key, endings))) {
+        return switch (marker.persist(outbox.worker(), () -> outbox.worker().end(key, endings))) {
             case Heard.Said<List<NodeBuilt>> said ->
                 said.value().stream()
                         .filter(one -> endings.containsKey(one.node()))
@@ -210,54 +212,66 @@ final class Attempt {
         };
     }
 
-    private void settle(Lane lane, Map<Outbox, Map<NodeId, NodeBuilt>> told) throws Exception {
-        NodeRun node = lane.node;
+    private void settle(Lane lane, Map<Outbox, Map<NodeId, NodeBuilt>> told, Marker.Outcome outcome) throws Exception {
+        NodeId node = lane.wish.node();
         if (!lane.wrong.isEmpty()) {
-            node.fail(lane.wrong);
+            outcome.hopeless().put(node, lane.wrong);
             return;
         }
         List<NodeBuilt> built = new ArrayList<>();
         for (Outbox way : lane.ways) {
-            NodeBuilt one = told.getOrDefault(way, Map.of()).get(node.id());
+            NodeBuilt one = told.getOrDefault(way, Map.of()).get(node);
             if (one != null) {
                 built.add(one);
             }
         }
         if (lane.isLost() || built.size() != lane.ways.size()) {
-            node.detail = lane.isLost() ? lane.whyLost() : "a worker did not tell of it";
+            outcome.missing().put(node, lane.isLost() ? lane.whyLost() : "a worker did not tell of it");
             return;
         }
         String why = disagreement(lane, built);
         if (!why.isEmpty()) {
-            // Still pending: the next attempt builds it with others.
-            node.detail = why;
-            cycle.alarm(
+            // The next attempt builds it with others.
+            outcome.missing().put(node, why);
+            marker.alarm(
                     "worker:" + addresses(lane.ways),
-                    "node " + node.id() + ", cycle " + key.cycle() + ", worker " + addresses(lane.ways) + ": " + why);
+                    "node " + node + ", cycle " + key.cycle() + ", worker " + addresses(lane.ways) + ": " + why);
             return;
         }
-        node.built = built.getFirst();
-        node.session = key;
-        node.sample = lane.sample;
-        node.builders = lane.ways.stream().map(Outbox::worker).toList();
-        node.detail = "";
-        node.to(NodeRun.State.AGREED, cycle.nanos());
+        outcome.filters().put(node, marked(lane, built.getFirst()));
+    }
+
+    private Marked marked(Lane lane, NodeBuilt built) {
+        long live = lane.sample.distinctAbout();
+        List<WorkerPort> workers = lane.ways.stream().map(Outbox::worker).toList();
+        return new Marked(
+                key.attempt(),
+                marker.seed(),
+                built.digest(),
+                lane.wish.pieces(),
+                live,
+                Math.max(built.distinctLeast(), Comparison.distinctCertain(live)),
+                lane.sample::witnesses,
+                marker.builtBy(workers),
+                workers.stream()
+                        .<Marked.Courier>map(worker -> new WorkerMarker.Holder(marker, worker, key))
+                        .toList());
     }
 
     /** A worker that is wrong by itself gets nothing more; of two that differ it is not known which one is. */
     private String disagreement(Lane lane, List<NodeBuilt> built) {
-        Comparison comparison = cycle.parts().comparison();
+        Comparison comparison = marker.parts().comparison();
         long distinct = lane.sample.distinctAbout();
         for (int i = 0; i < built.size(); i++) {
             String why = comparison.disagreement(lane.tally.sum(), distinct, List.of(built.get(i)));
             if (!why.isEmpty()) {
-                cycle.dismiss(lane.ways.get(i).worker(), why);
+                marker.dismiss(lane.ways.get(i).worker(), why);
                 return why;
             }
         }
         String why = comparison.disagreement(lane.tally.sum(), distinct, built);
         if (!why.isEmpty()) {
-            cycle.differ(lane.ways.stream().map(Outbox::worker).toList());
+            marker.differ(lane.ways.stream().map(Outbox::worker).toList());
         }
         return why;
     }

@@ -2,11 +2,12 @@ package io.holdfast.sweep.manager;
 
 import io.holdfast.Time;
 import io.holdfast.sweep.catalogue.Catalogue;
-import io.holdfast.sweep.catalogue.FingerprintScan;
 import io.holdfast.sweep.catalogue.ScanThreads;
-import io.holdfast.sweep.cycle.Cutoff;
+import io.holdfast.sweep.cycle.Counted;
 import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.cycle.LeaseDuty;
+import io.holdfast.sweep.cycle.Marked;
+import io.holdfast.sweep.cycle.Marker;
 import io.holdfast.sweep.cycle.TrashJudge;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.node.NodeProgress;
@@ -15,34 +16,27 @@ import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.sweep.retain.Built;
-import io.holdfast.sweep.transfer.SessionKey;
-import io.holdfast.sweep.transfer.Tally;
+import io.holdfast.sweep.retain.Manifest;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One cycle over a fleet. What concerns the nodes alone is {@link NodeRounds}.
+ * One cycle over a fleet. What concerns the nodes alone is {@link NodeRounds}; who builds the filters is a {@link Marker}.
  *
  * <pre>
  *   open the snapshot, count                                  one view for everything below
  *   while nodes are pending, and attempts are left:
- *       give them to the workers that answer                  ranges of node ids, balanced by counts
- *       scan those nodes, send                                numbered, windowed, tallied
- *       end the sessions, compare                             count, last number, 128-bit sum, digests
- *       draw witnesses, sign, deliver                         only what agrees
+ *       let the marker build their filters, and prove them    {@link WorkerMarker}: workers, compared with what was sent
+ *       draw witnesses, sign, deliver                         only what is proved
  *   await what the nodes found                                in the trash first, then among the live
  *   ask the snapshot about suspects in the trash              known: brought back, with an alarm
  *   close the snapshot
@@ -51,78 +45,103 @@ import org.jspecify.annotations.Nullable;
  */
 final class FleetCycle {
 
-    private static final int DRAWS = 16;
-
     private final SweepManager.Config config;
     private final CycleLog.Ticket ticket;
+    private final LeaseDuty lease;
     private final TreeMap<NodeId, NodeRun> nodes = new TreeMap<>();
     private final Map<String, Duration> took = new HashMap<>();
-    private final List<Attempt> attempts = new ArrayList<>();
-    private final long seed;
-    private final Tally.Keys keys;
-    private final LeaseDuty lease;
-    /** Workers that get nothing more in this cycle, by identity, and why. */
-    private final Map<String, String> dismissed = new ConcurrentHashMap<>();
 
     private volatile String phase = "count";
     private volatile long rows;
     private volatile long rowsExpected;
-    private volatile @Nullable Attempt current;
+    private volatile @Nullable WorkerMarker workers;
+    private int attempts;
     private Instant cutoff = Instant.EPOCH;
     private String incarnation = "";
 
     FleetCycle(SweepManager.Config config, CycleLog.Ticket ticket, LeaseDuty lease) {
         this.config = config;
         this.ticket = ticket;
-        this.seed = config.random().getAsLong();
-        this.keys = new Tally.Keys(config.random().getAsLong(), config.random().getAsLong());
         this.lease = lease;
     }
 
     /** Runs it to the end, as far as nodes and workers let it. */
     CycleReport run(List<SweepManager.Seen> fit, Map<NodeId, String> unfit, ScanThreads callers) throws Exception {
         try (ScanThreads threads = config.threads().get()) {
-            NodeRounds rounds = new NodeRounds(this, callers);
-            try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
-                incarnation = snapshot.incarnation();
-                plan(snapshot, threads, fit);
-                build(snapshot, threads, callers, rounds);
-                long built = nanos();
-                phase = "examine";
-                rounds.awaitExamined();
-                judgeTrash(snapshot, fit);
-                lap("examine", built);
-            }
-            long examined = nanos();
-            phase = "trash";
-            String note = rounds.release();
-            rounds.awaitDone();
-            lap("trash", examined);
-            phase = "done";
-            return report(unfit, note);
-        } finally {
-            for (Attempt attempt : attempts) {
-                attempt.drop();
+            WorkerMarker marker = new WorkerMarker(config, ticket, lease, threads, callers, watch);
+            workers = marker;
+            try {
+                return run(marker, threads, fit, unfit, callers);
+            } finally {
+                marker.drop();
             }
         }
     }
+
+    private CycleReport run(
+            Marker marker,
+            ScanThreads threads,
+            List<SweepManager.Seen> fit,
+            Map<NodeId, String> unfit,
+            ScanThreads callers)
+            throws Exception {
+        NodeRounds rounds = new NodeRounds(this, marker, callers);
+        try (Catalogue.Snapshot snapshot = config.catalogue().open()) {
+            incarnation = snapshot.incarnation();
+            build(plan(snapshot, threads, fit), marker, rounds);
+            long built = nanos();
+            phase = "examine";
+            rounds.awaitExamined();
+            judgeTrash(snapshot, fit);
+            lap("examine", built);
+        }
+        long examined = nanos();
+        phase = "trash";
+        String note = rounds.release();
+        rounds.awaitDone();
+        lap("trash", examined);
+        phase = "done";
+        return report(unfit, note);
+    }
+
+    private final WorkerMarker.Watch watch = new WorkerMarker.Watch() {
+        @Override
+        public void phase(String now) {
+            phase = now;
+        }
+
+        @Override
+        public void rows(long done) {
+            rows = done;
+        }
+
+        @Override
+        public void lap(String part, long fromNanos) {
+            FleetCycle.this.lap(part, fromNanos);
+        }
+
+        @Override
+        public void alarm(String about, String text) throws IOException {
+            FleetCycle.this.alarm(about, text);
+        }
+    };
 
     private void lap(String part, long from) {
         took.merge(part, Duration.ofNanos(nanos() - from), Duration::plus);
     }
 
-    private void plan(Catalogue.Snapshot snapshot, ScanThreads threads, List<SweepManager.Seen> fit) throws Exception {
+    private Counted plan(Catalogue.Snapshot snapshot, ScanThreads threads, List<SweepManager.Seen> fit)
+            throws Exception {
         long began = nanos();
-        Map<NodeId, Long> counts = FingerprintScan.counts(snapshot, threads, done -> {
+        Counted counted = Counted.of(snapshot, threads, done -> {
             rows = done;
             requireHeld();
         });
         requireHeld();
-        counted = counts;
-        rowsExpected = counts.values().stream().mapToLong(Long::longValue).sum();
+        rowsExpected = counted.inAll();
         for (SweepManager.Seen seen : fit) {
             NodeId id = seen.port().id();
-            long pieces = counts.getOrDefault(id, 0L);
+            long pieces = counted.of(id);
             nodes.put(
                     id,
                     new NodeRun(
@@ -134,97 +153,24 @@ final class FleetCycle {
                             nanos()));
         }
         lap("count", began);
+        return counted;
     }
 
-    private Map<NodeId, Long> counted = Map.of();
-
-    /** Asks the snapshot about pieces that were read in the trash, or are in the trash and in the new filter. */
-    private void judgeTrash(Catalogue.Snapshot snapshot, List<SweepManager.Seen> fit) throws Exception {
-        requireHeld();
-        TrashJudge judge = new TrashJudge();
-        for (SweepManager.Seen seen : fit) {
-            judge.ask(
-                    seen.port().id(),
-                    seen.progress().alarms().stream().map(NodeStatus.Alarm::id).toList());
-        }
-        for (NodeRun node : nodes.values()) {
-            judge.ask(node.id(), suspects(node).stream().map(Suspect::id).toList());
-        }
-        judge.answer(snapshot, random());
-        for (SweepManager.Seen seen : fit) {
-            settleAlarms(judge, seen);
-        }
-        for (NodeRun node : nodes.values()) {
-            requireHeld();
-            tell(
-                    node.id(),
-                    judge.judge(
-                            node.id(),
-                            suspects(node),
-                            suspect -> config.orders().rescue(node.port, owner(), suspect) > 0));
-        }
-    }
-
-    private static List<Suspect> suspects(NodeRun node) {
-        NodeProgress told = node.progress;
-        return told != null && node.is(NodeRun.State.EXAMINED) ? told.suspects() : List.of();
-    }
-
-    /** Trashed pieces were read. They are back; if the catalogue knows them, a person is told. */
-    private void settleAlarms(TrashJudge judge, SweepManager.Seen seen) throws Exception {
-        NodePort node = seen.port();
-        List<NodeStatus.Alarm> alarms = seen.progress().alarms();
-        tell(
-                node.id(),
-                judge.read(
-                        node.id(), alarms.stream().map(NodeStatus.Alarm::piece).toList()));
-        for (NodeStatus.Alarm alarm : alarms) {
-            requireHeld();
-            Heard<Boolean> ended = Heard.of(() -> {
-                config.orders().endAlarm(node, owner(), alarm);
-                return true;
-            });
-            if (ended instanceof Heard.Failed<Boolean> failed) {
-                config.note("the alarms of node " + node.id() + " stand on: " + failed.why());
-                return;
-            }
-        }
-    }
-
-    private void tell(NodeId node, String finding) throws IOException {
-        if (!finding.isEmpty()) {
-            alarm("node:" + node, "cycle " + ticket.cycle() + ": " + finding);
-        }
-    }
-
-    private void build(Catalogue.Snapshot snapshot, ScanThreads threads, ScanThreads callers, NodeRounds rounds)
-            throws Exception {
+    /** Attempt after attempt, until each node has its filter, or is given up. */
+    private void build(Counted counted, Marker marker, NodeRounds rounds) throws Exception {
         for (int number = 1; number <= config.attempts(); number++) {
             SortedMap<NodeId, NodeRun> pending = pending();
             if (pending.isEmpty()) {
                 return;
             }
-            List<WorkerPort> workers = healthy(callers);
-            dismissTheOddOne(workers);
-            workersFit = workers.size();
-            if (workers.size() < builders()) {
-                String why = workers.size() + " workers answer and " + builders() + " are needed";
-                pending.values().forEach(node -> node.fail(node.detail.isEmpty() ? why : node.detail + "; " + why));
-                return;
-            }
-            phase = number == 1 ? "scan" : "scan, attempt " + number;
-            Attempt attempt = new Attempt(this, new SessionKey(owner(), ticket.cycle(), ticket.token(), number));
-            attempts.add(attempt);
-            current = attempt;
-            long began = nanos();
-            attempt.start(drawn(workers, pending), pending, callers);
-            scan(snapshot, threads, attempt, number == 1 ? null : new TreeSet<>(pending.keySet()));
-            lap("scan", began);
-            phase = "compare";
-            long scanned = nanos();
-            attempt.end(callers);
-            lap("compare", scanned);
-            snapshot.check();
+            requireHeld();
+            SortedMap<NodeId, Marker.Wish> wishes = new TreeMap<>();
+            pending.forEach((id, node) -> wishes.put(id, node.wish()));
+            Marker.Outcome outcome = marker.mark(counted, wishes, number);
+            int attempt = number;
+            pending.forEach((id, node) -> node.marked(outcome, attempt, nanos()));
+            cutoff = marker.cutoff();
+            attempts = outcome.filters().isEmpty() && outcome.missing().isEmpty() ? attempts : number;
             phase = "deliver";
             long compared = nanos();
             rounds.deliver();
@@ -239,181 +185,69 @@ final class FleetCycle {
         return pending;
     }
 
-    /** Those that answer, one of each identity, without those that failed in this cycle. */
-    private List<WorkerPort> healthy(ScanThreads callers) throws Exception {
+    /** What is signed about a node's filter. */
+    Manifest manifest(NodeId node, Marked filter) {
+        Instant now = time().instant();
+        return filter.manifest(
+                owner(),
+                node,
+                ticket.cycle(),
+                now,
+                cutoff,
+                incarnation,
+                config.orders().keyId());
+    }
+
+    /** Asks the snapshot about pieces that were read in the trash, or are in the trash and in the new filter. */
+    private void judgeTrash(Catalogue.Snapshot snapshot, List<SweepManager.Seen> fit) throws Exception {
         requireHeld();
-        List<WorkerPort> all = config.workers().get();
-        List<Heard<WorkerPort.Pong>> answers = callers.all(all.stream()
-                .map(worker -> (Callable<Heard<WorkerPort.Pong>>) () -> Heard.of(worker::ping))
-                .toList());
-        Map<String, WorkerPort> healthy = new TreeMap<>();
-        for (int i = 0; i < all.size(); i++) {
-            WorkerPort worker = all.get(i);
-            switch (answers.get(i)) {
-                case Heard.Failed<WorkerPort.Pong> failed ->
-                    config.note("worker " + worker.address() + " takes no part: " + failed.why());
-                case Heard.Said<WorkerPort.Pong> said -> {
-                    String identity = seat(worker, said.value());
-                    seats.put(worker.address(), identity);
-                    built.put(worker.address(), new Built(proof(worker, said.value())));
-                    if (identity.isEmpty()) {
-                        config.note("worker " + worker.address() + " takes no part: with " + builders()
-                                + " builders a worker must prove who it is, by TLS or by a key of its own (--key)");
-                    } else if (!dismissed.containsKey(identity)) {
-                        healthy.putIfAbsent(identity, worker);
-                    }
-                }
-            }
-        }
-        return new ArrayList<>(healthy.values());
-    }
-
-    private final Map<String, String> seats = new ConcurrentHashMap<>();
-
-    /** Who sits behind an address: what it proved, or with one builder the address itself. */
-    private String seat(WorkerPort worker, WorkerPort.Pong pong) {
-        return pong.identity().isEmpty() && builders() == 1 ? "address " + worker.address() : pong.identity();
-    }
-
-    private final Map<String, Built> built = new ConcurrentHashMap<>();
-    /** How many workers the attempt under way could use. */
-    private volatile int workersFit;
-
-    String identity(WorkerPort worker) {
-        return seats.getOrDefault(worker.address(), worker.address());
-    }
-
-    int workersFit() {
-        return workersFit;
-    }
-
-    /** What tells a worker from others, should it be stolen: what it proved, or else the host that an operator named. */
-    private static String proof(WorkerPort worker, WorkerPort.Pong pong) {
-        String host = worker.host().isEmpty() ? "" : "host " + worker.host();
-        return pong.identity().isEmpty() ? host : pong.identity();
-    }
-
-    Built builtBy(List<WorkerPort> builders) {
-        return builders.size() > 1 || config.believesOneWorker()
-                ? Built.AGREED
-                : built.getOrDefault(builders.getFirst().address(), Built.BY_SOMEBODY);
-    }
-
-    /** A worker that failed gets nothing more in this cycle: it may have failed on purpose, to learn something. */
-    void dismiss(WorkerPort worker, String why) {
-        String identity = identity(worker);
-        if (dismissed.putIfAbsent(identity, why) == null) {
-            config.note("worker " + worker.address() + " gets nothing more in cycle " + ticket.cycle() + ": " + why);
-        }
-    }
-
-    /** Two workers have different filters of a node. One that differs from more others than anybody else is the odd one. */
-    void differ(List<WorkerPort> workers) {
-        List<String> identities = workers.stream().map(this::identity).toList();
-        for (String identity : identities) {
-            Set<String> others = differing.computeIfAbsent(identity, one -> new TreeSet<>());
-            others.addAll(identities);
-            others.remove(identity);
-        }
-    }
-
-    private final Map<String, Set<String>> differing = new TreeMap<>();
-
-    private void dismissTheOddOne(List<WorkerPort> healthy) {
-        int most = differing.values().stream().mapToInt(Set::size).max().orElse(0);
-        List<String> odd = differing.entrySet().stream()
-                .filter(one -> one.getValue().size() == most)
-                .map(Map.Entry::getKey)
-                .toList();
-        if (odd.size() == 1) {
-            String identity = odd.getFirst();
-            healthy.stream()
-                    .filter(worker -> identity.equals(seats.get(worker.address())))
-                    .forEach(worker -> dismiss(worker, "its filters differ from those of " + most + " others"));
-            healthy.removeIf(worker -> identity.equals(seats.get(worker.address())));
-        }
-    }
-
-    /**
-     * Which worker builds for which nodes is drawn anew for each attempt, so that no worker can count on a node. Of several
-     * draws that one is taken in which the fewest nodes get the worker whose filter their trash is to be confirmed against, or
-     * one that they are said to refuse.
-     */
-    private List<WorkerPort> drawn(List<WorkerPort> workers, SortedMap<NodeId, NodeRun> pending) {
-        List<WorkerPort> best = workers;
-        long fewest = Long.MAX_VALUE;
-        for (int draw = 0; draw < DRAWS && fewest > 0; draw++) {
-            List<WorkerPort> order = new ArrayList<>(workers);
-            for (int i = order.size() - 1; i > 0; i--) {
-                Collections.swap(order, i, (int) Long.remainderUnsigned(random(), i + 1L));
-            }
-            long again = again(order, pending);
-            if (again < fewest) {
-                fewest = again;
-                best = order;
-            }
-        }
-        return best;
-    }
-
-    private long again(List<WorkerPort> order, SortedMap<NodeId, NodeRun> pending) {
-        long again = 0;
-        TreeMap<NodeId, Long> counts = new TreeMap<>();
-        pending.forEach((id, node) -> counts.put(id, node.pieces));
-        for (Assignment.Share share : Assignment.of(counts, order.size(), builders())) {
-            Built builder = builders() > 1 ? Built.AGREED : builtBy(List.of(order.get(share.worker())));
-            for (NodeId id : share.nodes()) {
-                NodeRun node = pending.get(id);
-                if (node != null) {
-                    again += builder.isIndependentOf(node.trashBuilt) ? 0 : 1;
-                    again += node.refused.contains(identity(order.get(share.worker()))) ? 1 : 0;
-                }
-            }
-        }
-        return again;
-    }
-
-    private void scan(Catalogue.Snapshot snapshot, ScanThreads threads, Attempt attempt, @Nullable Set<NodeId> only)
-            throws Exception {
-        FingerprintScan.Seen seen = new FingerprintScan(
-                        snapshot,
-                        attempt.targets(),
-                        config.parts()
-                                .gathering(
-                                        config.bufferMemory() / 2,
-                                        attempt.targets().size()),
-                        threads,
-                        List.of(),
-                        done -> {
-                            rows = done;
-                            requireHeld();
-                        })
-                .run(only);
-        seen.compare(counted, only);
-        if (only == null) {
-            cutoff = Cutoff.of(snapshot.takenAt(), seen.newestMillis());
-            if (seen.rowsAfterSnapshot() > 0) {
-                config.note(seen.rowsAfterSnapshot() + " rows of the catalogue are dated after its snapshot");
+        List<Accused> accused = new ArrayList<>();
+        fit.forEach(seen -> accused.add(new Accused(seen, nodes.get(seen.port().id()))));
+        for (var found : TrashJudge.judge(snapshot, random(), accused).entrySet()) {
+            for (String finding : found.getValue()) {
+                alarm("node:" + found.getKey(), "cycle " + ticket.cycle() + ": " + finding);
             }
         }
     }
 
-    /** Repeats a call that may be repeated, for as long as a worker may be silent. */
-    <T> Heard<T> persist(WorkerPort worker, Callable<T> call) throws InterruptedException {
-        long began = nanos();
-        while (true) {
+    /** A node, as it stood before the cycle, and as it has examined. */
+    private final class Accused implements TrashJudge.Accused {
+        private final SweepManager.Seen before;
+        private final @Nullable NodeRun run;
+
+        Accused(SweepManager.Seen before, @Nullable NodeRun run) {
+            this.before = before;
+            this.run = run;
+        }
+
+        @Override
+        public NodeId node() {
+            return before.port().id();
+        }
+
+        @Override
+        public List<Suspect> read() {
+            return before.progress().alarms().stream()
+                    .map(NodeStatus.Alarm::piece)
+                    .toList();
+        }
+
+        @Override
+        public List<Suspect> suspects() {
+            NodeProgress told = run == null ? null : run.progress;
+            return run != null && told != null && run.is(NodeRun.State.EXAMINED) ? told.suspects() : List.of();
+        }
+
+        @Override
+        public void settle(Suspect read) {
             requireHeld();
-            Heard<T> answer = Heard.of(call);
-            boolean again = answer instanceof Heard.Failed<T> failed
-                    && failed.mayPass()
-                    && nanos() - began <= workerPatience().toNanos();
-            if (!again) {
-                return answer;
-            }
-            Object monitor = new Object();
-            synchronized (monitor) {
-                pause().await(monitor, Duration.ofMillis(200));
-            }
+            config.orders().endAlarm(before.port(), owner(), read);
+        }
+
+        @Override
+        public boolean rescue(Suspect suspect) {
+            requireHeld();
+            return config.orders().rescue(before.port(), owner(), suspect) > 0;
         }
     }
 
@@ -436,12 +270,11 @@ final class FleetCycle {
                         word(node),
                         node.attempt,
                         node.pieces,
-                        java.util.Optional.ofNullable(node.progress),
+                        Optional.ofNullable(node.progress),
                         node.detail)));
-        unfit.forEach(
-                (node, why) -> all.add(new CycleReport.OfNode(node, "failed", 0, 0, java.util.Optional.empty(), why)));
+        unfit.forEach((node, why) -> all.add(new CycleReport.OfNode(node, "failed", 0, 0, Optional.empty(), why)));
         long marked = nodes.values().stream().mapToLong(node -> node.pieces).sum();
-        return new CycleReport(owner(), ticket.cycle(), cutoff, marked, attempts.size(), all, note, took);
+        return new CycleReport(owner(), ticket.cycle(), cutoff, marked, attempts, all, note, took);
     }
 
     private static String word(NodeRun node) {
@@ -449,20 +282,7 @@ final class FleetCycle {
     }
 
     FleetStatus status(List<String> alarms) {
-        List<FleetStatus.OfWorker> workers = new ArrayList<>();
-        Attempt attempt = current;
-        if (attempt != null) {
-            attempt.shares()
-                    .forEach((outbox, share) -> workers.add(new FleetStatus.OfWorker(
-                            outbox.worker().address(),
-                            outbox.givenUp().isEmpty() ? "at work" : "lost: " + outbox.givenUp(),
-                            share.nodes().getFirst().name(),
-                            share.nodes().getLast().name(),
-                            share.nodes().size(),
-                            share.pieces(),
-                            outbox.piecesSent(),
-                            outbox.piecesAcknowledged())));
-        }
+        WorkerMarker marker = workers;
         List<FleetStatus.OfNode> lines = new ArrayList<>();
         for (NodeRun node : List.copyOf(nodes.values())) {
             var progress = node.progress;
@@ -476,7 +296,15 @@ final class FleetCycle {
                     node.detail));
         }
         return new FleetStatus(
-                owner(), ticket.cycle(), phase, rows, rowsExpected, workers, lines, lines.size(), alarms);
+                owner(),
+                ticket.cycle(),
+                phase,
+                rows,
+                rowsExpected,
+                marker == null ? List.of() : marker.workers(),
+                lines,
+                lines.size(),
+                alarms);
     }
 
     SweepManager.Config config() {
@@ -491,41 +319,8 @@ final class FleetCycle {
         return nodes;
     }
 
-    Instant cutoff() {
-        return cutoff;
-    }
-
-    String incarnation() {
-        return incarnation;
-    }
-
     OwnerId owner() {
         return ticket.owner();
-    }
-
-    long seed() {
-        return seed;
-    }
-
-    Tally.Keys keys() {
-        return keys;
-    }
-
-    Parts parts() {
-        return config.parts();
-    }
-
-    int builders() {
-        return config.builders();
-    }
-
-    /** Half of the buffer memory is for what is under way, half for what is being gathered. */
-    long windowMemory() {
-        return config.bufferMemory() / 2;
-    }
-
-    Duration workerPatience() {
-        return config.workerPatience();
     }
 
     Time time() {
@@ -540,7 +335,7 @@ final class FleetCycle {
         return config.time().nanoTime();
     }
 
-    long random() {
+    private long random() {
         return config.random().getAsLong();
     }
 }

@@ -6,17 +6,13 @@ import io.holdfast.Setting;
 import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.cycle.FleetLimit;
 import io.holdfast.sweep.cycle.Heard;
-import io.holdfast.sweep.filter.Fingerprint;
-import io.holdfast.sweep.filter.LiveFilter;
+import io.holdfast.sweep.cycle.Marked;
+import io.holdfast.sweep.cycle.Marker;
 import io.holdfast.sweep.node.NodeProgress;
-import io.holdfast.sweep.retain.Manifest;
 import io.holdfast.sweep.retain.Order;
 import io.holdfast.sweep.retain.Signed;
-import io.holdfast.sweep.transfer.NodeBuilt;
-import io.holdfast.sweep.transfer.SessionKey;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,10 +32,12 @@ final class NodeRounds {
     private static final int DELIVERIES_MAX = 5;
 
     private final FleetCycle cycle;
+    private final Marker marker;
     private final ScanThreads callers;
 
-    NodeRounds(FleetCycle cycle, ScanThreads callers) {
+    NodeRounds(FleetCycle cycle, Marker marker, ScanThreads callers) {
         this.cycle = cycle;
+        this.marker = marker;
         this.callers = callers;
     }
 
@@ -106,24 +104,25 @@ final class NodeRounds {
         rounds(node -> node.is(NodeRun.State.AGREED), this::deliver);
     }
 
-    private void deliver(NodeRun node) throws Exception {
-        SessionKey session = node.session;
-        NodeBuilt built = node.built;
-        WitnessSample sample = node.sample;
-        if (session == null || built == null || sample == null) {
-            throw new IllegalStateException("node " + node.id() + " has agreed with nobody");
+    private static Marked filterOf(NodeRun node) {
+        Marked filter = node.filter;
+        if (filter == null) {
+            throw new IllegalStateException("nobody has built the filter of node " + node.id());
         }
+        return filter;
+    }
+
+    private void deliver(NodeRun node) throws Exception {
+        Marked filter = filterOf(node);
         cycle.requireHeld();
-        Signed signed = cycle.config().orders().sign(manifest(node, built, session, sample));
+        Signed signed = cycle.config().orders().sign(cycle.manifest(node.id(), filter));
         boolean mayPass = false;
         boolean isBroken = false;
-        for (WorkerPort worker : node.builders) {
-            Heard<Optional<HoldfastException>> answer =
-                    cycle.persist(worker, () -> worker.deliver(session, node.id(), node.port.address(), signed));
-            switch (answer) {
+        for (Marked.Courier courier : filter.couriers()) {
+            switch (courier.deliver(node.id(), node.port.address(), signed)) {
                 case Heard.Failed<Optional<HoldfastException>> lost -> {
-                    node.detail = "worker " + worker.address() + ": " + lost.why();
-                    cycle.dismiss(worker, lost.why());
+                    node.detail = courier.name() + ": " + lost.why();
+                    courier.dismiss(lost.why());
                 }
                 case Heard.Said<Optional<HoldfastException>> said -> {
                     if (said.value().isEmpty()) {
@@ -132,12 +131,12 @@ final class NodeRounds {
                     }
                     HoldfastException why = said.value().get();
                     isBroken |= why.category() == Category.CORRUPT;
-                    mayPass |= mayPass(node, worker, why);
+                    mayPass |= mayPass(node, courier, why);
                 }
             }
         }
         if (!mayPass) {
-            buildAgain(node, built, isBroken);
+            buildAgain(node, filter, isBroken);
         }
     }
 
@@ -149,9 +148,9 @@ final class NodeRounds {
     }
 
     /** A worker says that the node did not take its filter: whether the same worker may try again. */
-    private boolean mayPass(NodeRun node, WorkerPort worker, HoldfastException why) throws IOException {
+    private boolean mayPass(NodeRun node, Marked.Courier courier, HoldfastException why) throws IOException {
         String said = Heard.text("" + why.getMessage());
-        node.detail = "worker " + worker.address() + " could not deliver its filter: " + said;
+        node.detail = courier.name() + " could not deliver its filter: " + said;
         boolean isPatient = cycle.nanos() - node.lastHeardNanos
                 <= cycle.config().nodePatience().toNanos();
         if (why.category() == Category.RETRY && isPatient) {
@@ -159,10 +158,9 @@ final class NodeRounds {
         }
         if (why.category() == Category.CORRUPT) {
             cycle.alarm(
-                    "worker:" + worker.address(),
-                    "node " + node.id() + " refuses the filter of worker " + worker.address() + ": " + said);
+                    courier.identity(), "node " + node.id() + " refuses the filter of " + courier.name() + ": " + said);
         }
-        node.refused.add(cycle.identity(worker));
+        node.refused.add(courier.identity());
         return false;
     }
 
@@ -172,48 +170,24 @@ final class NodeRounds {
      *
      * @param isBroken whether the filter arrived broken, so that another's may arrive whole
      */
-    private void buildAgain(NodeRun node, NodeBuilt built, boolean isBroken) throws InterruptedException {
+    private void buildAgain(NodeRun node, Marked filter, boolean isBroken) throws InterruptedException {
         if (!node.refused.isEmpty()) {
             Optional<NodeProgress> told = look(node);
             if (told.isEmpty()) {
                 return;
             }
             NodeProgress progress = told.get();
-            if (progress.digest().equals(built.digest()) && progress.state() != NodeProgress.State.FAILED) {
+            if (progress.digest().equals(filter.digest()) && progress.state() != NodeProgress.State.FAILED) {
                 taken(node);
                 return;
             }
-            boolean bySeveral = node.refused.size() >= Math.min(2, cycle.workersFit());
+            boolean bySeveral = node.refused.size() >= Math.min(2, marker.buildersAtHand());
             if (bySeveral || (progress.state() == NodeProgress.State.FAILED && !isBroken)) {
                 node.fail(progress.detail().isEmpty() ? node.detail : progress.detail());
                 return;
             }
         }
         node.to(NodeRun.State.PENDING, cycle.nanos());
-    }
-
-    private Manifest manifest(NodeRun node, NodeBuilt built, SessionKey session, WitnessSample sample) {
-        Instant now = cycle.time().instant();
-        List<Fingerprint> witnesses = sample.witnesses();
-        long distinct = Math.max(built.distinctLeast(), Comparison.distinctCertain(sample.distinctAbout()));
-        return new Manifest(
-                cycle.owner(),
-                node.id(),
-                session.cycle(),
-                session.attempt(),
-                now,
-                now.plus(Manifest.VALID_FOR),
-                cycle.cutoff(),
-                cycle.incarnation(),
-                node.pieces,
-                Math.min(node.pieces, distinct),
-                Fingerprint.VERSION,
-                LiveFilter.VERSION,
-                cycle.seed(),
-                built.digest(),
-                witnesses,
-                cycle.builtBy(node.builders),
-                cycle.config().orders().keyId());
     }
 
     /** Waits until each node has said what it would trash. One that forgot its filter in a restart gets it again. */
@@ -265,8 +239,7 @@ final class NodeRounds {
     }
 
     private void examined(NodeRun node, NodeProgress progress) throws IOException {
-        NodeBuilt built = node.built;
-        if (built == null || !progress.digest().equals(built.digest())) {
+        if (!progress.digest().equals(filterOf(node).digest())) {
             node.fail("it examined with another filter: " + progress.digest());
             return;
         }
@@ -294,9 +267,8 @@ final class NodeRounds {
         for (NodeRun node : cycle.nodes().values()) {
             if (node.is(NodeRun.State.EXAMINED)) {
                 NodeProgress progress = node.progress;
-                WitnessSample sample = node.sample;
                 boolean isReady = progress != null && progress.isReady();
-                long live = sample == null ? 0 : sample.distinctAbout();
+                long live = filterOf(node).live();
                 shares.add(
                         new FleetLimit.Share(node.id(), live, isReady && progress != null ? progress.wouldTrash() : 0));
                 if (isReady) {

@@ -1,13 +1,12 @@
 package io.holdfast.sweep.manager;
 
 import io.holdfast.sweep.cycle.Heard;
+import io.holdfast.sweep.cycle.Marked;
+import io.holdfast.sweep.cycle.Marker;
 import io.holdfast.sweep.filter.FilterGeometry;
 import io.holdfast.sweep.node.NodeProgress;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.retain.Built;
-import io.holdfast.sweep.transfer.NodeBuilt;
-import io.holdfast.sweep.transfer.SessionKey;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -98,12 +97,11 @@ final class NodeRun {
     volatile int attempt;
     volatile String detail = "";
     volatile @Nullable NodeProgress progress;
-    volatile @Nullable NodeBuilt built;
-    volatile @Nullable SessionKey session;
-    volatile @Nullable WitnessSample sample;
-    volatile List<WorkerPort> builders = List.of();
+    /** Its filter, once it is built. */
+    volatile @Nullable Marked filter;
+
     volatile long lastHeardNanos;
-    /** Workers that say that it refuses their filters, by identity. */
+    /** Who says that it refuses their filters, by identity. */
     final Set<String> refused = ConcurrentHashMap.newKeySet();
 
     volatile long lastExamined = -1;
@@ -141,6 +139,26 @@ final class NodeRun {
             boundSinceNanos = nowNanos;
         }
         state = next;
+    }
+
+    Marker.Wish wish() {
+        return new Marker.Wish(id(), idBytes, pieces, geometry, trashBuilt, Set.copyOf(refused));
+    }
+
+    /** What became of its wish for a filter. */
+    void marked(Marker.Outcome outcome, int inAttempt, long nowNanos) {
+        attempt = inAttempt;
+        Marked built = outcome.filters().get(id());
+        if (built != null) {
+            filter = built;
+            detail = "";
+            to(State.AGREED, nowNanos);
+        } else if (outcome.hopeless().containsKey(id())) {
+            String why = outcome.hopeless().get(id());
+            fail(detail.isEmpty() ? "" + why : detail + "; " + why);
+        } else {
+            detail = outcome.missing().getOrDefault(id(), "no filter was built for it");
+        }
     }
 
     /** The manager turns to it again: how long it was left alone, or was ready, does not count against it. */

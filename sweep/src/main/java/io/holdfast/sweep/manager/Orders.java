@@ -1,7 +1,6 @@
 package io.holdfast.sweep.manager;
 
 import io.holdfast.Time;
-import io.holdfast.sweep.node.NodeStatus;
 import io.holdfast.sweep.node.Suspect;
 import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
@@ -54,14 +53,14 @@ public final class Orders {
                 .count();
     }
 
-    void endAlarm(NodePort node, OwnerId owner, NodeStatus.Alarm alarm) {
+    void endAlarm(NodePort node, OwnerId owner, Suspect read) {
         node.carry(order(
                 Order.Kind.END_ALARM,
                 owner,
                 node.id(),
-                alarm.cycle(),
+                read.cycle(),
                 "",
                 0,
-                alarm.id().toString()));
+                read.id().toString()));
     }
 }

@@ -8,6 +8,7 @@ import io.holdfast.Settings;
 import io.holdfast.Time;
 import io.holdfast.sweep.SweepSettings;
 import io.holdfast.sweep.catalogue.Catalogue;
+import io.holdfast.sweep.catalogue.ScanObserver;
 import io.holdfast.sweep.catalogue.ScanThreads;
 import io.holdfast.sweep.cycle.Heard;
 import io.holdfast.sweep.cycle.LeaseDuty;
@@ -95,6 +96,8 @@ public final class SweepManager {
             double rate,
             long bufferMemory,
             int fleetLimitPercent,
+            Instant vouched,
+            List<ScanObserver> observers,
             int builders,
             boolean believesOneWorker,
             int attempts,
@@ -113,6 +116,8 @@ public final class SweepManager {
     private final TreeMap<NodeId, NodePort> nodes = new TreeMap<>();
     private Supplier<List<WorkerPort>> workers = List::of;
     private Settings settings = Settings.none();
+    private final List<ScanObserver> observers = new ArrayList<>();
+    private Instant vouched = Instant.EPOCH;
     private Time time = Time.system();
     private Pause pause = Pause.REAL;
     private Parts parts = new Parts();
@@ -164,6 +169,18 @@ public final class SweepManager {
         return this;
     }
 
+    /** Rides on the scan of each cycle; nodes that are scanned again for other workers are not shown again. */
+    public SweepManager observe(ScanObserver observer) {
+        observers.add(observer);
+        return this;
+    }
+
+    /** An operator vouches for the catalogue up to then, though its newest row may be older. */
+    public SweepManager vouched(Instant upTo) {
+        vouched = upTo;
+        return this;
+    }
+
     public SweepManager time(Time source) {
         time = source;
         return this;
@@ -197,6 +214,8 @@ public final class SweepManager {
                 Double.parseDouble(settings.get(SweepSettings.FALSE_POSITIVES)),
                 settings.get(SweepSettings.BUFFER_MEMORY),
                 settings.get(SweepSettings.FLEET_LIMIT),
+                vouched,
+                List.copyOf(observers),
                 settings.get(ManagerSettings.BUILDERS),
                 settings.get(ManagerSettings.BELIEVE_ONE_WORKER),
                 settings.get(ManagerSettings.ATTEMPTS),

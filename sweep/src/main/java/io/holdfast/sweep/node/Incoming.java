@@ -20,10 +20,14 @@ public final class Incoming implements AutoCloseable {
 
     private final FileChannel channel;
     private final long bytesMax;
+    private final String what;
+    private final String setting;
     private long bytes;
 
-    Incoming(Path folder, long bytesMax) throws IOException {
+    Incoming(Path folder, long bytesMax, String what, String setting) throws IOException {
         this.bytesMax = bytesMax;
+        this.what = what;
+        this.setting = setting;
         this.channel = FileChannel.open(
                 folder.resolve(PREFIX + UUID.randomUUID()),
                 StandardOpenOption.CREATE_NEW,
@@ -43,8 +47,7 @@ public final class Incoming implements AutoCloseable {
     public void add(ByteBuffer chunk) throws IOException {
         bytes += chunk.remaining();
         if (bytes > bytesMax) {
-            throw HoldfastException.misuse(
-                    "a filter of more than " + bytesMax + " bytes", "set sweep.node.filter-max higher");
+            throw HoldfastException.misuse(what + " of more than " + bytesMax + " bytes", "set " + setting + " higher");
         }
         while (chunk.hasRemaining()) {
             channel.write(chunk);

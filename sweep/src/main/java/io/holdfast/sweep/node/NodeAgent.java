@@ -99,7 +99,8 @@ public final class NodeAgent {
         } catch (HoldfastException e) {
             throw refused(manifest, e);
         }
-        return new Incoming(node.state(), node.config().filterBytesMax() + FilterFormat.OVERHEAD_BYTES);
+        long most = node.config().filterBytesMax() + FilterFormat.OVERHEAD_BYTES;
+        return new Incoming(node.state(), most, "a filter", "sweep.node.filter-max");
     }
 
     /** A filter that is sent again for the cycle under way is nothing new, and no mistake. */
@@ -230,6 +231,12 @@ public final class NodeAgent {
                 node.knownLosses(order.owner(), order.count());
                 yield new Carried(order.count(), "accepted as lost");
             }
+            case SAME_CATALOGUE -> {
+                node.sameCatalogue(order.owner(), order.cycle());
+                yield new Carried(1, "the next cycle goes on by itself");
+            }
+            case VOUCH ->
+                throw HoldfastException.misuse("a node was given an order for managers", "give it to a manager");
             case RESCUE -> {
                 PieceId piece = PieceId.parse(order.detail(), node.idBytes());
                 boolean back = node.rescue(order.owner(), new Suspect(order.cycle(), piece));

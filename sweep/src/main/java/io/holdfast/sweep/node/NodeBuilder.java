@@ -33,7 +33,8 @@ public final class NodeBuilder {
             int brakePercent,
             Duration clockSkew,
             int walkLimit,
-            long filterBytesMax) {}
+            long filterBytesMax,
+            long pieceBytesMax) {}
 
     private final Path root;
     private final NodeId id;
@@ -94,7 +95,8 @@ public final class NodeBuilder {
                 settings.get(NodeSettings.BRAKE),
                 settings.get(NodeSettings.CLOCK_SKEW),
                 settings.get(NodeSettings.WALK_LIMIT),
-                settings.get(NodeSettings.FILTER_MAX));
+                settings.get(NodeSettings.FILTER_MAX),
+                settings.get(NodeSettings.PIECE_MAX));
         make();
         FileLock lock = lock();
         try {

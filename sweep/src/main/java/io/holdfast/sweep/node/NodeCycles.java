@@ -330,6 +330,27 @@ final class NodeCycles {
                 detail);
     }
 
+    void sameCatalogue(OwnerId owner, long cycle) throws IOException {
+        OwnerBooks mine = books.of(owner);
+        mine.retaining.lock();
+        try {
+            RetainFile waiting = stored(owner)
+                    .filter(plan -> plan.manifest().cycle() == cycle && plan.verdict() == Verdict.OTHER_CATALOGUE)
+                    .orElseThrow(() -> new HoldfastException(
+                            Category.GONE,
+                            "node " + id + " has no cycle " + cycle + " of " + owner
+                                    + " that waits for another catalogue",
+                            "run a cycle, and name its number",
+                            null));
+            synchronized (mine) {
+                mine.incarnation = waiting.manifest().incarnation();
+                mine.write();
+            }
+        } finally {
+            mine.retaining.unlock();
+        }
+    }
+
     StorageNode.Restored restore(OwnerId owner, long cycle) throws IOException {
         OwnerBooks mine = books.of(owner);
         if (cycle < 1 || cycle > mine.lastCycle) {

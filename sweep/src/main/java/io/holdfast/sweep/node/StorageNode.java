@@ -64,7 +64,7 @@ import java.util.SortedSet;
  *   <li>A piece is deleted for good only when two cycles agree on it.
  * </ul>
  */
-public final class StorageNode implements AutoCloseable {
+public final class StorageNode implements Pieces, AutoCloseable {
 
     private static final System.Logger LOG = System.getLogger(StorageNode.class.getName());
 
@@ -118,19 +118,22 @@ public final class StorageNode implements AutoCloseable {
         return new NodeBuilder(root, new NodeId(name));
     }
 
+    @Override
     public NodeId id() {
         return id;
     }
 
+    @Override
     public int idBytes() {
         return store.idBytes();
     }
 
+    @Override
     public PieceStore.Put put(OwnerId owner, PieceId piece, InputStream bytes) throws IOException {
         return store.put(owner, piece, bytes);
     }
 
-    /** Reads a piece. One that a cycle trashed comes back, and an alarm is left behind. */
+    @Override
     public Optional<InputStream> get(OwnerId owner, PieceId piece) throws IOException {
         Optional<InputStream> found = store.get(owner, piece);
         if (found.isPresent()) {
@@ -143,12 +146,7 @@ public final class StorageNode implements AutoCloseable {
         return store.get(owner, piece);
     }
 
-    /**
-     * Renews the age of a piece that is to be used again, and brings it back if it is in the trash: what a writer calls
-     * before it commits a row for a piece that is already here.
-     *
-     * @return false if the piece is not here, and must be put
-     */
+    @Override
     public boolean renew(OwnerId owner, PieceId piece) throws IOException {
         return store.renew(owner, piece);
     }
@@ -174,7 +172,7 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
-    /** Removes a piece because its owner said so. */
+    @Override
     public boolean delete(OwnerId owner, PieceId piece) throws IOException {
         boolean deleted = store.delete(owner, piece);
         if (deleted) {
@@ -190,11 +188,21 @@ public final class StorageNode implements AutoCloseable {
         return store.owners();
     }
 
-    /** Hands over the ids of all live pieces of an owner. */
+    @Override
     public void list(OwnerId owner, PieceStore.Visitor visitor) throws IOException {
         for (int folder = 0; folder < store.folders(); folder++) {
             store.list(owner, folder, visitor);
         }
+    }
+
+    /** The store is listed in so many folders. */
+    public int folders() {
+        return store.folders();
+    }
+
+    /** Hands over the ids of the live pieces in a folder. */
+    public void list(OwnerId owner, int folder, PieceStore.Visitor visitor) throws IOException {
+        store.list(owner, folder, visitor);
     }
 
     /** The highest cycle that this node took of the owner. */
@@ -212,6 +220,14 @@ public final class StorageNode implements AutoCloseable {
             mine.knownLosses = pieces;
             mine.write();
         }
+    }
+
+    /**
+     * An operator says that the cycle which waits here is about the same catalogue as before, as after a fail-over: the next one
+     * goes on by itself. What waits is not carried out; brakes hold as ever.
+     */
+    public void sameCatalogue(OwnerId owner, long cycle) throws IOException {
+        cycles.sameCatalogue(owner, cycle);
     }
 
     /** Walks all pieces of the owner and says what the cycle would trash. Changes no piece. */
@@ -324,6 +340,11 @@ public final class StorageNode implements AutoCloseable {
         }
     }
 
+    /** For a piece that arrives in parts. */
+    public Incoming incoming() throws IOException {
+        return new Incoming(state, config.pieceBytesMax(), "a piece", "sweep.node.piece-max");
+    }
+
     /** Where what is not yet checked may lie. */
     Path state() {
         return state;
@@ -333,21 +354,17 @@ public final class StorageNode implements AutoCloseable {
         return config;
     }
 
-    /** Until when a piece of the given age is spared though no catalogue knows it. */
-    public Instant sparedUntil(Instant age) {
-        return age.plus(config.spareWindow());
-    }
-
-    /** What is known of a piece: where it is, and whether a cycle trashed it. */
+    @Override
     public PieceFate why(PieceId piece) throws IOException {
         Optional<Reclaimed> record = ledger.find(new ThingId(ThingId.Kind.PIECE, id.name(), piece.toString()));
         for (OwnerId owner : store.owners()) {
             Optional<PieceStore.Facts> facts = store.look(owner, piece);
             if (facts.isPresent()) {
-                return new PieceFate(Optional.of(owner), facts, record);
+                Instant spared = facts.get().age().plus(config.spareWindow());
+                return new PieceFate(Optional.of(owner), facts, spared, record);
             }
         }
-        return new PieceFate(Optional.empty(), Optional.empty(), record);
+        return new PieceFate(Optional.empty(), Optional.empty(), Instant.EPOCH, record);
     }
 
     /** The books of an owner to look into: asking for an owner that is not here leaves nothing behind. */

@@ -54,7 +54,11 @@ public record Order(
         /** The catalogue knows a piece in the trash: bring it back. */
         RESCUE(KeyRing.Role.MANAGER),
         /** So many live pieces are known to be lost on the node. */
-        LOSSES(KeyRing.Role.OPERATOR);
+        LOSSES(KeyRing.Role.OPERATOR),
+        /** The cycle's catalogue is the one it was, though its incarnation has changed. */
+        SAME_CATALOGUE(KeyRing.Role.OPERATOR),
+        /** The catalogue is whole up to when this was signed; for managers, not for nodes. */
+        VOUCH(KeyRing.Role.OPERATOR);
 
         private final KeyRing.Role role;
 
@@ -68,7 +72,7 @@ public record Order(
     }
 
     public Order {
-        boolean aboutOneCycle = kind != Kind.EMPTY && kind != Kind.LOSSES;
+        boolean aboutOneCycle = kind != Kind.EMPTY && kind != Kind.LOSSES && kind != Kind.VOUCH;
         if (cycle < 0 || (aboutOneCycle && cycle == 0) || count < 0 || !digest.matches("|[0-9a-f]{64}")) {
             throw HoldfastException.misuse(
                     "an order to " + kind + " cycle " + cycle + ", " + count + " pieces, digest '" + digest + "'",

@@ -65,6 +65,11 @@ public final class Peers implements AutoCloseable {
         return new RemoteNode(id, address, channel(address));
     }
 
+    /** The pieces of a node that serves them. */
+    public RemotePieces pieces(NodeId id, String address) {
+        return new RemotePieces(id, address, channel(address));
+    }
+
     /** How a worker delivers. */
     public void retain(String address, Signed manifest, LiveFilter filter) {
         new RemoteNode(new NodeId("node"), address, channel(address)).retain(manifest, filter);

@@ -1,10 +1,7 @@
 package io.holdfast.sweep.rpc;
 
-import com.google.protobuf.ByteString;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
-import io.grpc.stub.ClientCallStreamObserver;
-import io.grpc.stub.ClientResponseObserver;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import io.holdfast.sweep.filter.FilterFormat;
@@ -26,14 +23,10 @@ import io.holdfast.sweep.proto.RetainChunk;
 import io.holdfast.sweep.proto.SweepNodeGrpc;
 import io.holdfast.sweep.retain.Order;
 import io.holdfast.sweep.retain.Signed;
-import java.io.BufferedOutputStream;
-import java.io.IOException;
-import java.io.OutputStream;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /** A storage node in another process. */
 public final class RemoteNode implements NodePort {
@@ -43,8 +36,6 @@ public final class RemoteNode implements NodePort {
     private static final int RETAIN_SECONDS = 600;
     /** A filter may arrive as slowly as 1 MiB a second. */
     private static final int BYTES_A_SECOND_LOG = 20;
-
-    private static final int CHUNK_BYTES = 256 * 1024;
 
     private final NodeId id;
     private final String address;
@@ -144,121 +135,16 @@ public final class RemoteNode implements NodePort {
 
     /** Sends a filter, and waits until the node has checked it. */
     void retain(Signed manifest, LiveFilter filter) {
-        Upload upload = new Upload();
+        Upload<RetainChunk, Done> upload = new Upload<>();
         SweepNodeGrpc.newStub(channel)
                 .withDeadlineAfter(seconds(filter.geometry().bytes()), TimeUnit.SECONDS)
                 .retain(upload);
-        try (OutputStream out = new BufferedOutputStream(upload.chunks(manifest), CHUNK_BYTES)) {
-            FilterFormat.write(filter, out);
-        } catch (IOException e) {
-            upload.cancel();
-        }
-        upload.await("node " + id + " at " + address);
-    }
-
-    /** Sends no faster than the node takes. */
-    private static final class Upload implements ClientResponseObserver<RetainChunk, Done> {
-        private @Nullable ClientCallStreamObserver<RetainChunk> stream;
-        private boolean over;
-        private @Nullable Throwable failure;
-
-        @Override
-        public synchronized void beforeStart(ClientCallStreamObserver<RetainChunk> to) {
-            stream = to;
-            to.setOnReadyHandler(this::wake);
-        }
-
-        private synchronized void wake() {
-            notifyAll();
-        }
-
-        private synchronized void send(RetainChunk chunk) throws IOException {
-            ClientCallStreamObserver<RetainChunk> to = stream;
-            try {
-                while (!over && to != null && !to.isReady()) {
-                    wait(1000);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted", e);
-            }
-            if (over || to == null) {
-                throw new IOException("the node has ended the call");
-            }
-            to.onNext(chunk);
-        }
-
-        private OutputStream chunks(Signed manifest) {
-            return new OutputStream() {
-                private boolean begun;
-
-                @Override
-                public void write(int b) throws IOException {
-                    write(new byte[] {(byte) b}, 0, 1);
-                }
-
-                @Override
-                public void write(byte[] bytes, int offset, int length) throws IOException {
-                    RetainChunk.Builder chunk =
-                            RetainChunk.newBuilder().setFilter(ByteString.copyFrom(bytes, offset, length));
-                    if (!begun) {
-                        begun = true;
-                        chunk.setManifest(Wire.encode(manifest));
-                    }
-                    send(chunk.build());
-                }
-
-                @Override
-                public void close() {
-                    complete();
-                }
-            };
-        }
-
-        private synchronized void complete() {
-            ClientCallStreamObserver<RetainChunk> to = stream;
-            if (!over && to != null) {
-                to.onCompleted();
-            }
-        }
-
-        private synchronized void cancel() {
-            ClientCallStreamObserver<RetainChunk> to = stream;
-            if (!over && to != null) {
-                to.cancel("the filter could not be sent", null);
-            }
-        }
-
-        @Override
-        public void onNext(Done response) {
-            // Its end is what counts.
-        }
-
-        @Override
-        public synchronized void onError(Throwable why) {
-            over = true;
-            failure = why;
-            notifyAll();
-        }
-
-        @Override
-        public synchronized void onCompleted() {
-            over = true;
-            notifyAll();
-        }
-
-        private synchronized void await(String peer) {
-            try {
-                while (!over) {
-                    wait(1000);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new HoldfastException(Category.RETRY, "interrupted", e);
-            }
-            if (failure != null) {
-                throw Failures.decode(peer, failure);
-            }
-        }
+        RetainChunk first =
+                RetainChunk.newBuilder().setManifest(Wire.encode(manifest)).build();
+        var unused = upload.send(
+                "node " + id + " at " + address,
+                first,
+                bytes -> RetainChunk.newBuilder().setFilter(bytes).build(),
+                out -> FilterFormat.write(filter, out));
     }
 }

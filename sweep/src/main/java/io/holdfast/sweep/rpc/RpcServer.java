@@ -7,12 +7,14 @@ import io.grpc.Server;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import io.grpc.ServerInterceptors;
 import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -23,7 +25,7 @@ import javax.naming.ldap.Rdn;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
-/** One port with one service. With TLS, only callers whose certificate has one of the port's roles are let in. */
+/** One port. With TLS, a service lets in only callers whose certificate has one of its roles. */
 public final class RpcServer implements AutoCloseable {
 
     /** Who a caller may be. */
@@ -31,7 +33,9 @@ public final class RpcServer implements AutoCloseable {
         MANAGER,
         WORKER,
         NODE,
-        OPERATOR
+        OPERATOR,
+        /** Puts and reads pieces. */
+        CLIENT
     }
 
     private static final int HEADERS_MAX = 16 * 1024;
@@ -46,8 +50,20 @@ public final class RpcServer implements AutoCloseable {
         this.address = host + ":" + server.getPort();
     }
 
-    /** @param listen host:port; port 0 takes any that is free */
+    /** A service of a port, and who may call it. */
+    public record Guarded(BindableService service, Set<Role> callers) {
+        public Guarded {
+            callers = Set.copyOf(callers);
+        }
+    }
+
+    /** A port with one service. */
     public static RpcServer start(String listen, BindableService service, Optional<TlsFiles> tls, Set<Role> callers) {
+        return start(listen, List.of(new Guarded(service, callers)), tls);
+    }
+
+    /** @param listen host:port; port 0 takes any that is free */
+    public static RpcServer start(String listen, List<Guarded> services, Optional<TlsFiles> tls) {
         String address = Wire.address(listen);
         int colon = address.lastIndexOf(':');
         String host = address.substring(0, colon);
@@ -60,9 +76,14 @@ public final class RpcServer implements AutoCloseable {
                 .maxInboundMetadataSize(HEADERS_MAX)
                 .maxConcurrentCallsPerConnection(CALLS_MAX)
                 .permitKeepAliveTime(KEEP_ALIVE_LEAST_SECONDS, TimeUnit.SECONDS)
-                .permitKeepAliveWithoutCalls(true)
-                .addService(service);
-        tls.ifPresent(files -> builder.sslContext(files.server()).intercept(new RoleCheck(callers)));
+                .permitKeepAliveWithoutCalls(true);
+        for (Guarded one : services) {
+            builder.addService(
+                    tls.isPresent()
+                            ? ServerInterceptors.intercept(one.service(), new RoleCheck(one.callers()))
+                            : one.service().bindService());
+        }
+        tls.ifPresent(files -> builder.sslContext(files.server()));
         try {
             return new RpcServer(builder.build().start(), host);
         } catch (IOException e) {

@@ -6,11 +6,12 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
 import io.holdfast.HoldfastException;
 import io.holdfast.HoldfastException.Category;
 import java.nio.file.Path;
+import java.util.List;
 import javax.net.ssl.SSLException;
 
 /**
  * Mutual TLS: both ends show a certificate of a common authority. The organisational unit of its subject is the role:
- * {@code OU=manager}, {@code worker}, {@code node} or {@code operator}.
+ * {@code OU=manager}, {@code worker}, {@code node}, {@code operator} or {@code client}.
  *
  * @param certificate PEM, the chain of this process
  * @param key PEM, PKCS#8, without a password
@@ -18,7 +19,17 @@ import javax.net.ssl.SSLException;
  */
 public record TlsFiles(Path certificate, Path key, Path authorities) {
 
+    /** Read again whenever a file changes. */
     SslContext client() {
+        return new FreshSslContext(List.of(certificate, key, authorities), this::readClient);
+    }
+
+    /** Read again whenever a file changes. */
+    SslContext server() {
+        return new FreshSslContext(List.of(certificate, key, authorities), this::readServer);
+    }
+
+    private SslContext readClient() {
         try {
             return GrpcSslContexts.forClient()
                     .keyManager(certificate.toFile(), key.toFile())
@@ -29,7 +40,7 @@ public record TlsFiles(Path certificate, Path key, Path authorities) {
         }
     }
 
-    SslContext server() {
+    private SslContext readServer() {
         try {
             return GrpcSslContexts.forServer(certificate.toFile(), key.toFile())
                     .trustManager(authorities.toFile())

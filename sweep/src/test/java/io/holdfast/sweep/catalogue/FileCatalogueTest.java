@@ -9,10 +9,14 @@ import io.holdfast.sweep.piece.NodeId;
 import io.holdfast.sweep.piece.OwnerId;
 import io.holdfast.testkit.Seeds;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -67,6 +71,29 @@ class FileCatalogueTest {
                 assertThat(snapshot.takenAt()).isEqualTo(HEAD.takenAt());
                 assertThat(snapshot.incarnation()).isEqualTo("db/7");
             }
+        }
+    }
+
+    /** A daemon opens the file's catalogue once, and a view of it for each cycle. */
+    @Test
+    void fileThatBecameTheCatalogueOfAnotherOwnerIsRefused() throws IOException {
+        Path path = csv(folder.resolve("c.csv"), CatalogueContract.rows(3));
+        FileCatalogue catalogue = FileCatalogue.csv(path);
+        String text = Files.readString(path);
+        String body = text.substring(0, text.lastIndexOf("#end"))
+                .replace("owner=" + HEAD.owner().name(), "owner=somebody");
+        String end = text.substring(text.lastIndexOf("#end")).replaceAll("[0-9a-f]{64}", sha256(body));
+        Files.writeString(path, body + end);
+        assertThat(FileCatalogue.csv(path).owner().name()).isEqualTo("somebody");
+        assertThatThrownBy(() -> catalogue.open().close()).hasMessageContaining("is that of somebody now");
+    }
+
+    private static String sha256(String text) {
+        try {
+            return HexFormat.of()
+                    .formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError(e);
         }
     }
 

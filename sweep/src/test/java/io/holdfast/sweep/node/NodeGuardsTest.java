@@ -184,6 +184,28 @@ class NodeGuardsTest {
         assertThat(fleet.sweep(node, PHOTOS, 7, LIVE).trashed()).isPositive();
     }
 
+    private NodeReport examineAfterFailOver(long cycle, String incarnation) throws IOException {
+        LiveFilter filter = Fleet.filter(LIVE, cycle);
+        Instant now = fleet.time.instant();
+        Manifest manifest =
+                Manifest.of(PHOTOS, node.id(), cycle, now, now, incarnation, LIVE.size(), LIVE.size(), filter);
+        return node.examine(manifest, filter, StorageNode.Progress.NONE);
+    }
+
+    @Test
+    void catalogueThatAnOperatorCallsTheSameIsSweptByTheNextCycle() throws IOException {
+        Fleet.put(node, PHOTOS, GARBAGE);
+        fleet.age();
+        fleet.examine(node, PHOTOS, 1, LIVE);
+        assertThatThrownBy(() -> node.sameCatalogue(PHOTOS, 1)).hasMessageContaining("no cycle 1");
+        assertThat(examineAfterFailOver(2, "db-2").verdict()).isEqualTo(Verdict.OTHER_CATALOGUE);
+        node.sameCatalogue(PHOTOS, 2);
+        assertThat(Fleet.live(node, PHOTOS)).as("nothing is carried out by it").containsAll(GARBAGE);
+        reopen();
+        assertThat(examineAfterFailOver(3, "db-2").verdict()).isEqualTo(Verdict.READY);
+        assertThat(examineAfterFailOver(4, "db-3").verdict()).isEqualTo(Verdict.OTHER_CATALOGUE);
+    }
+
     @Test
     void cycleNumberThatWouldEndTheNumberingIsRefused() throws IOException {
         LiveFilter filter = Fleet.filter(LIVE, 5);
