@@ -32,6 +32,7 @@ final class SourceProgress {
         private int waiting;
         /** Keys; made when there is one. */
         private Set<String> refused = Set.of();
+
         private @Nullable Place before;
         private @Nullable Place after;
 
@@ -178,7 +179,8 @@ final class SourceProgress {
 
     /** Whether an update of the key at the position was refused, in this delivery or an earlier one, and not added again. */
     synchronized boolean isRefused(long position, String key) {
-        if (!refusedBefore.isEmpty() && refusedBefore.getOrDefault(position, Set.of()).contains(key)) {
+        if (!refusedBefore.isEmpty()
+                && refusedBefore.getOrDefault(position, Set.of()).contains(key)) {
             return true;
         }
         for (Place place = latest; place != null && place.position >= position; place = place.before) {

@@ -213,8 +213,8 @@ class AggregateFaultsIT {
         try (LogLines log = LogLines.of("io.holdfast.redis.claim")) {
             b.stalled = true;
             stage.pass(Duration.ofMinutes(10));
-            assertThat(log.all()).filteredOn(line -> line.contains("'other' of 'visits'")
-                            && line.contains("is a dead letter"))
+            assertThat(log.all())
+                    .filteredOn(line -> line.contains("'other' of 'visits'") && line.contains("is a dead letter"))
                     .hasSize(1);
         }
     }
@@ -222,9 +222,11 @@ class AggregateFaultsIT {
     /** H26: values that the sink refused for good take room until somebody discards them. */
     @Test
     void deadLettersThatAreDiscardedMakeRoom() {
-        Actor a = stage.actor("a", builder -> builder.set(AggregateSettings.WAITING_LIMIT, 1_024L)
-                .set(AggregateSettings.ATTEMPTS, 1)
-                .set(AggregateSettings.PENDING, 5));
+        Actor a = stage.actor(
+                "a",
+                builder -> builder.set(AggregateSettings.WAITING_LIMIT, 1_024L)
+                        .set(AggregateSettings.ATTEMPTS, 1)
+                        .set(AggregateSettings.PENDING, 5));
         List<String> keys = keys(a, 0, 8);
         for (String key : keys) {
             a.refused = key;
