@@ -239,7 +239,8 @@ public final class SweepManager {
                     fit.stream()
                             .collect(Collectors.toMap(
                                     seen -> seen.port().id(),
-                                    seen -> seen.progress().lastCycle())));
+                                    seen -> seen.progress().lastCycle())),
+                    nodes.size());
             List<Seen> some = subset(without(fit, numbering, unfit));
             CycleLog.Ticket ticket = config.log().begin(catalogue.owner(), holder, numbering.atLeast(), config.lease());
             LeaseDuty lease =

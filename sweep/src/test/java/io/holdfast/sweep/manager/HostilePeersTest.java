@@ -190,6 +190,27 @@ class HostilePeersTest {
         assertHealthyNodesSwept();
     }
 
+    /** Found by the simulation, seed 1715: the number went into the log, and every node refused what came after it. */
+    @Test
+    void nodeThatClaimsAHugeCycleWhileTheOthersAreAwayDoesNotEndTheNumbering() throws IOException {
+        threeNodes();
+        fleet.worker("w1").dryRun().age();
+        Map<String, NodePort> honest = Map.copyOf(fleet.nodes);
+        UnaryOperator<NodePort> away = lying(progress -> {
+            throw new HoldfastException(Category.RETRY, "it cannot be reached");
+        });
+        fleet.replace("n1", away);
+        fleet.replace("n2", away);
+        fleet.replace("n3", lying(progress -> with(progress).lastCycle(1L << 49).build()));
+        fleet.manager().run();
+        fleet.nodes.putAll(honest);
+        fleet.age();
+        CycleReport report = fleet.manager().run();
+        assertThat(report.cycle()).isLessThan(5000);
+        assertThat(report.in("done")).hasSize(3);
+        assertHealthyNodesSwept();
+    }
+
     @Test
     void alarmForAPieceTheCatalogueKnowsDoesNotStopTheOthers() throws IOException {
         threeNodes();
