@@ -178,6 +178,8 @@ class LinearizabilityTest {
                 .actorsAfter(0)
                 .iterations(Integer.getInteger("lincheck.iterations", 2))
                 .invocationsPerIteration(100)
+                // Who waits for the lock makes 256 calls in each other first, to be sure of its stack: that is no hang.
+                .recursionBound(300)
                 .minimizeFailedScenario(false);
     }
 
