@@ -30,9 +30,8 @@ import picocli.CommandLine.Parameters;
         name = "approve",
         description = {
             "Let nodes go on that wait for an operator: first cycle, other catalogue, empty filter, brake.",
-            "Each node is named with the number that it reported; another number is refused. --report takes names and"
-                    + " numbers",
-            "from a report that you have read: what 'sweep run --json' or 'sweep plan --json' wrote.",
+            "Each node is named with the number that it reported; another number is refused.",
+            "--report takes both from a report that you have read, as 'sweep run --json' or 'sweep plan --json' wrote it.",
         },
         footer = {
             "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --nodes /srv/n1",

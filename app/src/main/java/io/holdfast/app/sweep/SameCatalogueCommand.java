@@ -20,9 +20,9 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "same-catalogue",
         description = {
-            "Say that the cycle which waits as other-catalogue is about the same catalogue: the database has failed"
-                    + " over,",
-            "and lost nothing. The next cycle goes on by itself on all nodes; brakes hold as ever.",
+            "Say that the cycle which waits as other-catalogue is about the same catalogue.",
+            "That is right when the database has failed over and lost nothing.",
+            "The next cycle goes on by itself on all nodes; brakes hold as ever.",
             "After a restore from a backup this is wrong: pieces committed since the backup would look like garbage.",
         },
         footer = {
