@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
         description = {
             "Let nodes go on that wait for an operator: first cycle, other catalogue, empty filter, brake.",
             "Each node is named with the number that it reported; another number is refused.",
-            "--report takes both from a report that you have read, as 'sweep run --json' or 'sweep plan --json' wrote it.",
+            "--report takes both from a report that you have read: the JSON of 'sweep run' or 'sweep plan'.",
         },
         footer = {
             "  holdfast sweep approve 7 --owner photos --operator ann --node n1=120 --nodes /srv/n1",
