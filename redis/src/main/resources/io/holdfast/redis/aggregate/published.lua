@@ -104,12 +104,13 @@ local function begin(thing, record, text)
   epochs = math.max(epochs + 1, us)
   opened = true
   local epoch = string.format('%.0f', epochs)
+  local unheld = epoch .. (record and string.sub(record, 17, 17) or '0')
   local window = epoch .. ' ' .. hard_at .. ' 0 ' .. second
   if text == '' then
     set_look[#set_look + 1] = second .. thing
-    return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'), '\n! ' .. window
+    return epoch, unheld, '\n! ' .. window
   end
-  return epoch, epoch .. (record and string.sub(record, 17, 17) or '0'), marked(text, '!', window)
+  return epoch, unheld, marked(text, '!', window)
 end
 -- The record of an epoch that has just begun, with this instance or left by it, and under what it is to be filed.
 local function first_record(thing, record, wish)

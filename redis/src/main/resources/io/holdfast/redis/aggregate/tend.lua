@@ -46,31 +46,35 @@ local function end_epochs()
   more = #ended == limit and 1 or more
 end
 -- Takes the first entries of a list that are a window old; one from a time that has not come yet is from before the clock
--- went back, and is taken as well. Each begins with a second. Calls `each` with its second and the rest; the entries leave the
--- list after that, so a script that is cut inside repeats them.
+-- went back, and is taken as well. Each begins with a second. Calls `each` with the rest, which returns how much it looked at:
+-- no further entry is taken from the limit on. The entries leave the list after that, so a script that is cut inside repeats them.
 local function take_old(list, most, each)
-  local taken, last_second = 0, math.floor(now / 1000)
-  for _, entry in ipairs(redis.call('LRANGE', list, 0, most - 1)) do
+  local taken, looked, last_second = 0, 0, math.floor(now / 1000)
+  local entries = redis.call('LRANGE', list, 0, most - 1)
+  for _, entry in ipairs(entries) do
+    if looked >= limit then
+      break
+    end
     local second, rest = string.match(entry, '^(%d+)(.*)$')
     second = tonumber(second)
     if second * 1000 > now - window_ms and second <= last_second then
       break
     end
     writing()
-    each(rest, second > last_second)
+    looked = looked + each(rest, second > last_second)
     taken = taken + 1
   end
   if taken > 0 then
     redis.call('LPOP', list, taken)
   end
-  more = taken == most and 1 or more
+  more = (looked >= limit or taken == most) and 1 or more
 end
 local second = string.format('%d', now / 1000)
 -- The marks of a key go when no epoch of it is open or unfinished, and all of them are too old.
 local function forget_marks(thing)
   local text = redis.call('HGET', parts, thing)
   if not text then
-    return
+    return 1
   end
   if not redis.call('HGET', things, thing) and pruned(text, math.floor((now - window_ms) / 1000)) == '' then
     redis.call('HDEL', parts, thing)
@@ -78,6 +82,7 @@ local function forget_marks(thing)
   else
     redis.call('RPUSH', look, second .. thing)
   end
+  return 1
 end
 -- The ids of an entry go when they counted a window ago. Those that count since the time of another entry stay for it.
 local function forget_ids(packed, from_the_future)
@@ -97,13 +102,14 @@ local function forget_ids(packed, from_the_future)
     redis.call('HDEL', parts, unpack(old))
     forgotten = forgotten + #old
   end
+  return #names
 end
 if now >= quiet_until then
   end_epochs()
   redis.call('ZREMRANGEBYSCORE', kept, '-inf', now)
   if now >= tonumber(known[3] or 0) then
     take_old(look, limit, forget_marks)
-    take_old(ids, math.ceil(limit / 16), forget_ids)
+    take_old(ids, math.ceil(limit / 16), forget_ids) -- an entry has up to a thousand ids
   end
 end
 if raised then
