@@ -46,8 +46,8 @@ local function end_epochs()
   more = #ended == limit and 1 or more
 end
 -- Takes the first entries of a list that are a window old; one from a time that has not come yet is from before the clock
--- went back, and is taken as well. Each begins with a second. Calls `each` with the rest, which returns how much it looked at:
--- no further entry is taken from the limit on. The entries leave the list after that, so a script that is cut inside repeats them.
+-- went back, and is taken as well. Each begins with a second. `each` gets the rest and returns how much it looked at:
+-- from the limit on no further entry is taken. Entries leave the list last: a script that is cut inside repeats them.
 local function take_old(list, most, each)
   local taken, looked, last_second = 0, 0, math.floor(now / 1000)
   local entries = redis.call('LRANGE', list, 0, most - 1)
